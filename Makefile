@@ -1,0 +1,53 @@
+# Two commands do all the set-up: `make demo` runs the main job offline, `make test` runs the tests.
+
+PYTHON ?= $(firstword $(foreach name,python3.11 python3.12 python3.13 python3,$(shell command -v $(name) 2>/dev/null)))
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+TASK ?= Summarise sales.csv by channel and write the weekly report in Word with a line chart
+
+.PHONY: demo test check chaos bench format lock clean
+
+demo: $(VENV)/.installed
+	cd examples && ZENO_HOME=$(CURDIR)/.zeno ../$(BIN)/zeno run "$(TASK)" --model offline --out $(CURDIR)/demo
+
+test: $(VENV)/.developing
+	$(BIN)/pytest -n auto -rs
+
+# Format, lint, types, contracts and the fast tests; meant to be run before every commit.
+check: $(VENV)/.developing
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest -n auto -m "not slow and not office"
+
+bench: $(VENV)/.developing
+	$(BIN)/python benchmarks/loop.py
+	$(BIN)/python benchmarks/startup.py
+
+format: $(VENV)/.developing
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+# The lock files hold exact versions with hashes and no addresses.
+lock:
+	uv pip compile --universal --generate-hashes --no-emit-index-url --no-header --group build pyproject.toml -o requirements.lock
+	uv pip compile --universal --generate-hashes --no-emit-index-url --no-header --group dev pyproject.toml -o requirements-dev.lock
+
+clean:
+	rm -rf $(VENV) .zeno demo build dist
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed and was not found."; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "$(PYTHON) is older than 3.11: make PYTHON=..."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: requirements.lock pyproject.toml | $(BIN)/python
+	$(PIP) install --quiet --require-hashes -r requirements.lock
+	$(PIP) install --quiet --no-deps --no-build-isolation -e .
+	touch $@
+
+$(VENV)/.developing: requirements-dev.lock $(VENV)/.installed
+	$(PIP) install --quiet --require-hashes -r requirements-dev.lock
+	touch $@

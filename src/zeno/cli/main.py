@@ -1,0 +1,130 @@
+"""`zeno`: the commands and their options. What they do is imported when they are called, so that `--help` is quick."""
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from zeno.i18n import detect, text
+
+Say = Callable[[str], str]
+Language = Literal["zh-CN", "en-US"]
+
+
+def main() -> None:
+    """Run the command line; the exit code says how it went."""
+    requested = _requested_language(sys.argv[1:])
+    build(detect(requested, os.environ), requested)()
+
+
+def build(language: str, requested: str | None = None) -> typer.Typer:
+    """The command line with its help in `language`; the commands speak the one `requested`, else that of the settings."""
+    say = _speaker(language)
+    app = typer.Typer(help=say("about"), no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+
+    @app.callback()
+    def every(
+        lang: Annotated[Language | None, typer.Option("--lang", help=say("lang"))] = None,
+        version: Annotated[bool, typer.Option("--version", help=say("version"), is_eager=True, callback=_version)] = False,
+    ) -> None:
+        pass
+
+    for add in (_add_run, _add_chat, _add_tools, _add_runs, _add_trace):
+        add(app, requested, say)
+    return app
+
+
+def _add_run(app: typer.Typer, requested: str | None, say: Say) -> None:
+    @app.command(help=say("run"))
+    def run(
+        task: Annotated[str, typer.Argument(help=say("task"), show_default=False)] = "",
+        file: Annotated[list[Path] | None, typer.Option("--file", "-f", help=say("file"))] = None,
+        out: Annotated[Path | None, typer.Option("--out", "-o", help=say("out"))] = None,
+        agent: Annotated[str | None, typer.Option("--agent", "-a", help=say("agent"))] = None,
+        model: Annotated[str | None, typer.Option("--model", "-m", help=say("model"))] = None,
+        max_steps: Annotated[int | None, typer.Option("--max-steps", min=1, max=1000, help=say("max_steps"))] = None,
+        json: Annotated[bool, typer.Option("--json", help=say("json"))] = False,
+        yes: Annotated[bool, typer.Option("--yes", "-y", help=say("yes"))] = False,
+        resume: Annotated[str | None, typer.Option("--resume", help=say("resume"), metavar="RUN")] = None,
+        lang: Annotated[Language | None, typer.Option("--lang", help=say("lang"))] = None,
+    ) -> None:
+        from zeno.cli.run import Wish, run_task
+
+        files = tuple(file or ())
+        wish = Wish(task, files, out, agent, model, max_steps, as_json=json, allow_danger=yes, resume=resume)
+        raise typer.Exit(run_task(requested, wish))
+
+
+def _add_chat(app: typer.Typer, requested: str | None, say: Say) -> None:
+    @app.command(help=say("chat"))
+    def chat(
+        agent: Annotated[str | None, typer.Option("--agent", "-a", help=say("agent"))] = None,
+        model: Annotated[str | None, typer.Option("--model", "-m", help=say("model"))] = None,
+        file: Annotated[list[Path] | None, typer.Option("--file", "-f", help=say("file"))] = None,
+        yes: Annotated[bool, typer.Option("--yes", "-y", help=say("yes"))] = False,
+        lang: Annotated[Language | None, typer.Option("--lang", help=say("lang"))] = None,
+    ) -> None:
+        from zeno.cli.chat import chat as converse
+
+        raise typer.Exit(converse(requested, agent=agent, model=model, files=tuple(file or ()), allow_danger=yes))
+
+
+def _add_tools(app: typer.Typer, requested: str | None, say: Say) -> None:
+    @app.command(help=say("tools"))
+    def tools(
+        name: Annotated[str | None, typer.Argument(help=say("tool_name"), show_default=False)] = None,
+        json: Annotated[bool, typer.Option("--json", help=say("json_list"))] = False,
+        lang: Annotated[Language | None, typer.Option("--lang", help=say("lang"))] = None,
+    ) -> None:
+        from zeno.cli.tools import show_tools
+
+        raise typer.Exit(show_tools(requested, name, as_json=json))
+
+
+def _add_runs(app: typer.Typer, requested: str | None, say: Say) -> None:
+    @app.command(help=say("runs"))
+    def runs(
+        most: Annotated[int, typer.Option("--most", "-n", min=1, max=1000, help=say("most"))] = 20,
+        json: Annotated[bool, typer.Option("--json", help=say("json_list"))] = False,
+        lang: Annotated[Language | None, typer.Option("--lang", help=say("lang"))] = None,
+    ) -> None:
+        from zeno.cli.runs import show_runs
+
+        raise typer.Exit(show_runs(requested, most, as_json=json))
+
+
+def _add_trace(app: typer.Typer, requested: str | None, say: Say) -> None:
+    @app.command(help=say("trace"))
+    def trace(
+        run: Annotated[str, typer.Argument(help=say("run_id"), metavar="RUN", show_default=False)],
+        json: Annotated[bool, typer.Option("--json", help=say("json_list"))] = False,
+        lang: Annotated[Language | None, typer.Option("--lang", help=say("lang"))] = None,
+    ) -> None:
+        from zeno.cli.runs import show_trace
+
+        raise typer.Exit(show_trace(requested, run, as_json=json))
+
+
+def _speaker(language: str) -> Say:
+    return lambda key: text(language, f"cli.help.{key}")
+
+
+def _requested_language(arguments: Sequence[str]) -> str | None:
+    """The language named on the command line: the help texts need it before the options are parsed."""
+    for position, argument in enumerate(arguments):
+        if argument == "--lang":
+            return next(iter(arguments[position + 1 :]), None)
+        if argument.startswith("--lang="):
+            return argument.removeprefix("--lang=")
+    return None
+
+
+def _version(wanted: Any) -> None:
+    if wanted:
+        from zeno import __version__
+
+        typer.echo(f"zeno {__version__}")
+        raise typer.Exit

@@ -1,0 +1,21 @@
+"""Agents: what a run is to be like. The specification is copied into the run, so later changes do not touch it."""
+
+from msgspec import Struct
+
+
+class AgentSpec(Struct, frozen=True, forbid_unknown_fields=True):
+    """One agent.
+
+    `model` is a model's name in the settings; `tools` the names it may call, `None` for all. `max_steps` limits the rounds with
+    tools, `temperature` is the provider's scale, `language` the one that documents and questions are in.
+    """
+
+    name: str
+    model: str
+    instructions: str = ""
+    tools: tuple[str, ...] | None = None
+    max_steps: int = 10
+    temperature: float = 0.2
+    max_output_tokens: int | None = None
+    language: str = "en-US"
+    allow_danger: bool = False

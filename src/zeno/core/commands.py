@@ -1,0 +1,19 @@
+"""Commands: what people and programs ask of a run, in the imperative. They go into the run's inbox, never to the loop."""
+
+from msgspec import Struct
+
+from zeno.core.messages import FilePart
+
+
+class Say(Struct, frozen=True, forbid_unknown_fields=True, tag="say"):
+    """The user speaks. `files` already lie in the run's workspace."""
+
+    text: str
+    files: tuple[FilePart, ...] = ()
+
+
+class Cancel(Struct, frozen=True, forbid_unknown_fields=True, tag="cancel"):
+    """Stop the run."""
+
+
+Command = Say | Cancel

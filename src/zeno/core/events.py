@@ -1,0 +1,82 @@
+"""Events: what has happened in a run, in the past tense. Names and fields are a promise to every reader of the log.
+
+No event carries a sentence in a human language of its own: it carries codes and parameters, which clients render. What the
+user, the model and the tools said is data and is kept as it was said.
+"""
+
+from msgspec import Struct
+
+from zeno.core.endings import Ending
+from zeno.core.messages import Message, Part, ToolResult, Usage
+from zeno.core.ports import ActionKind, Turn
+
+
+class RunStarted(Struct, frozen=True, forbid_unknown_fields=True, tag="run_started"):
+    """The first event of a run. `model` is the model's name in the settings, `tools` the names the model may call."""
+
+    agent: str
+    model: str
+    max_steps: int
+    tools: tuple[str, ...]
+
+
+class UserSaid(Struct, frozen=True, forbid_unknown_fields=True, tag="user_said"):
+    """The user's words and files."""
+
+    parts: tuple[Part, ...]
+
+
+class StepStarted(Struct, frozen=True, forbid_unknown_fields=True, tag="step_started"):
+    """The model is being asked. A second one of the same `step` voids what was streamed since the first."""
+
+    step: int
+
+
+class ModelReplied(Struct, frozen=True, forbid_unknown_fields=True, tag="model_replied"):
+    """The model's whole reply, the durable record of a step."""
+
+    step: int
+    message: Message
+    turn: Turn
+    usage: Usage
+    finish_reason: str
+    model: str
+
+
+class ToolStarted(Struct, frozen=True, forbid_unknown_fields=True, tag="tool_started"):
+    """A call is about to be carried out. Written before the tool runs."""
+
+    step: int
+    call_id: str
+    name: str
+    action: ActionKind
+
+
+class ToolFinished(Struct, frozen=True, forbid_unknown_fields=True, tag="tool_finished"):
+    """What became of a call. `code` says why when it was not done."""
+
+    step: int
+    result: ToolResult
+    code: str = ""
+
+
+class CancelRequested(Struct, frozen=True, forbid_unknown_fields=True, tag="cancel_requested"):
+    """Someone asked the run to stop."""
+
+
+class RunEnded(Struct, frozen=True, forbid_unknown_fields=True, tag="run_ended"):
+    """The last event of a run.
+
+    `code` names the cause within the ending; `params` are its placeholders. `steps` counts the model calls, `done` and `failed`
+    name the tools that succeeded and that did not, so that no run ends without an account of itself.
+    """
+
+    ending: Ending
+    code: str
+    params: dict[str, str | int]
+    steps: int
+    done: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
+
+
+Event = RunStarted | UserSaid | StepStarted | ModelReplied | ToolStarted | ToolFinished | CancelRequested | RunEnded

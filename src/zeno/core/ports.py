@@ -1,0 +1,123 @@
+"""Ports: what the loop asks of the outside world, each one to three methods wide."""
+
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from msgspec import Struct
+
+from zeno.core.messages import FilePart, Message, Usage
+
+Effect = Literal["read", "write", "danger"]
+ActionKind = Literal["TOOL_CALL", "RAG_RETRIEVE", "LLM_GENERATE", "DIRECT_RESPONSE"]
+Turn = Literal["answer", "question", "note"]
+
+
+class ToolSpec(Struct, frozen=True):
+    """What the model and the dispatcher know of a tool.
+
+    `description` says what the tool is for and when to use it; `parameters` is the JSON schema of its arguments. `effect` says
+    what it may change: nothing (`read`), the run's own files (`write`), anything a person must confirm (`danger`).
+    `repeatable` means that doing it twice equals doing it once, so it may run again after a crash. `timeout` is in seconds,
+    `None` for the configured default.
+    """
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+    effect: Effect = "read"
+    repeatable: bool = False
+    action: ActionKind = "TOOL_CALL"
+    source: str = ""
+    timeout: float | None = None
+
+    @property
+    def may_run_again(self) -> bool:
+        """Whether an interrupted call may simply be done again."""
+        return self.effect == "read" or self.repeatable
+
+
+class ToolContext(Struct, frozen=True):
+    """Where a call happens: ids for the record, the run's own directory, and the language that produced documents are in."""
+
+    run_id: str
+    trace_id: str
+    call_id: str
+    workspace: Path
+    language: str = "en-US"
+
+
+class ToolOutput(Struct, frozen=True):
+    """What a tool gives back: text for the model (conclusion first) and the files it produced."""
+
+    text: str
+    files: tuple[FilePart, ...] = ()
+
+
+class Tool(Protocol):
+    """Something the model may call."""
+
+    @property
+    def spec(self) -> ToolSpec: ...
+
+    async def call(self, args: dict[str, Any], ctx: ToolContext) -> ToolOutput:
+        """Do it. Raises `ToolFailed` with a text that the model can act on."""
+        ...
+
+
+class TextDelta(Struct, frozen=True, tag="text_delta"):
+    """A piece of answer text, as it is written."""
+
+    text: str
+
+
+class ThinkingDelta(Struct, frozen=True, tag="thinking_delta"):
+    """A piece of reasoning, as it is written."""
+
+    text: str
+
+
+Delta = TextDelta | ThinkingDelta
+
+
+class Reply(Struct, frozen=True):
+    """The whole reply, last item of a model's stream.
+
+    `turn` says who has control after it when it asks for no tools: `answer` and `question` hand control to the user, `note` is
+    a progress note and the run goes on. `finish_reason` is the provider's own word.
+    """
+
+    message: Message
+    usage: Usage = Usage()
+    turn: Turn = "answer"
+    finish_reason: str = ""
+    model: str = ""
+
+
+class ModelRequest(Struct, frozen=True):
+    """One question to a model, stable parts first.
+
+    `system` and `tools` do not change within a run and `messages` only grows, so a provider can cache the prefix; `context` is
+    the one message that changes with every step and comes last. `temperature` is the provider's scale, `max_output_tokens`
+    limits the reply when it is given.
+    """
+
+    system: str
+    tools: tuple[ToolSpec, ...]
+    messages: tuple[Message, ...]
+    context: str
+    run_id: str
+    temperature: float = 0.2
+    max_output_tokens: int | None = None
+    language: str = "en-US"
+
+
+class ModelClient(Protocol):
+    """A chat model."""
+
+    def stream(self, request: ModelRequest) -> AsyncGenerator[Delta | Reply, None]:
+        """The reply as it is written: deltas, then one `Reply`, always the last item.
+
+        Raises `ModelUnavailable` or `ModelRefused`. Closing the generator ends the request.
+        """
+        ...

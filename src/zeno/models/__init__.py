@@ -1,0 +1,1 @@
+"""Suppliers of thought: one file per provider family behind the `ModelClient` port."""

@@ -1,0 +1,1 @@
+"""The life of a run around the loop: start, prepare, drive, lease."""

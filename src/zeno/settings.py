@@ -1,0 +1,102 @@
+"""Settings: the only reader of the environment and of `zeno.toml`. A variable beats the file, the file beats the default."""
+
+import os
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+
+from zeno.core.errors import ConfigError
+
+
+class AgentSettings(BaseModel):
+    """An agent of the user's: `[agents.NAME]`. What it leaves out is taken from the general settings."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    instructions: str = ""
+    model: str | None = None
+    tools: list[str] | None = None
+    max_steps: int | None = Field(None, ge=1, le=1000)
+    temperature: float | None = Field(None, ge=0, le=2)
+
+
+class ToolSettings(BaseModel):
+    """What tools need to know of their surroundings: `[tools]`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    modules: list[str] = Field(
+        [], description="Python modules, or paths of Python files, whose decorated functions become tools."
+    )
+    timeout: float = Field(15, gt=0, description="Seconds a tool may take when it does not set its own limit.")
+    result_characters: int = Field(20_000, ge=500, description="Characters of a result that are put in front of the model.")
+    weather_forecast_url: str = "https://api.open-meteo.com/v1/forecast"
+    weather_geocoding_url: str = "https://geocoding-api.open-meteo.com/v1/search"
+    dns_nameservers: list[str] = Field([], description="Name servers to ask instead of the system's.")
+    dns_port: int = Field(53, ge=1, le=65535)
+
+
+class OpenAISettings(BaseModel):
+    """An OpenAI-compatible endpoint: `[openai]`, or the variables that its own clients read."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    base_url: str | None = None
+    api_key: SecretStr = SecretStr("")
+    model: str | None = None
+
+
+class Settings(BaseSettings):
+    """All settings. Variables are named `ZENO_<NAME>`, nested ones `ZENO_<TABLE>__<NAME>`."""
+
+    model_config = SettingsConfigDict(env_prefix="ZENO_", env_nested_delimiter="__", extra="forbid")
+
+    home: Path = Field(Path("~/.zeno"), description="Where the database and the files of runs are kept.")
+    database_url: str | None = Field(None, description="Default: a SQLite file in the home directory.")
+    model: str | None = Field(None, description="`offline`, `scripted:FILE` or `openai:NAME`; empty: the best one found.")
+    local_model_ports: list[int] = Field(
+        [11434, 1234, 8000, 8080, 30000],
+        description="Loopback ports asked for a model when none is configured: Ollama, LM Studio, vLLM, llama.cpp, SGLang.",
+    )
+    language: Literal["zh-CN", "en-US"] | None = Field(None, description="`zh-CN` or `en-US`; empty: by locale.")
+    max_steps: int = Field(10, ge=1, le=1000, description="Rounds with tools before a run must answer.")
+    temperature: float = Field(0.2, ge=0, le=2)
+    max_output_tokens: int | None = Field(None, ge=1)
+    log_level: str = Field("warning", description="Least severity that is logged: debug, info, warning or error.")
+    openai: OpenAISettings = OpenAISettings()
+    tools: ToolSettings = ToolSettings()
+    agents: dict[str, AgentSettings] = {}
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Variables first, then the file in the working directory, then the one in the home directory."""
+        home = Path(os.environ.get("ZENO_HOME") or "~/.zeno").expanduser()
+        files = [path for path in (Path("zeno.toml"), home / "zeno.toml") if path.is_file()]
+        return (init_settings, env_settings, *(TomlConfigSettingsSource(settings_cls, path) for path in files))
+
+
+def load(**overrides: Any) -> Settings:
+    """The settings in force. Raises `ConfigError` naming the setting and what is wrong with it, never its value."""
+    try:
+        settings = Settings(**overrides)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        raise ConfigError("setting_invalid", setting=".".join(map(str, first["loc"])), reason=first["msg"]) from None
+    except ValueError as error:
+        raise ConfigError("settings_unreadable", reason=str(error)) from None
+    endpoint = settings.openai
+    openai = OpenAISettings(
+        base_url=endpoint.base_url or os.environ.get("OPENAI_BASE_URL"),
+        api_key=SecretStr(endpoint.api_key.get_secret_value() or os.environ.get("OPENAI_API_KEY", "")),
+        model=endpoint.model or os.environ.get("OPENAI_MODEL"),
+    )
+    return settings.model_copy(update={"openai": openai, "home": settings.home.expanduser()})

@@ -1,0 +1,1 @@
+"""What is kept: one file per thing stored, SQL only."""

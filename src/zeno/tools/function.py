@@ -1,0 +1,157 @@
+"""A typed Python function becomes a tool: schema from its hints and docstring, arguments checked before its body runs."""
+
+import asyncio
+import contextvars
+import functools
+import inspect
+import re
+import typing
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import docstring_parser
+import msgspec
+
+from zeno.core.errors import ConfigError, ToolFailed
+from zeno.core.ports import ActionKind, Effect, ToolContext, ToolOutput, ToolSpec
+
+Body = Callable[..., str | ToolOutput | Awaitable[str | ToolOutput]]
+
+_threads = ThreadPoolExecutor(max_workers=64, thread_name_prefix="zeno-tool")
+"""Plain functions run here: the default pool of asyncio has too few threads for tools that mostly wait."""
+
+_VAGUE_NAME = re.compile(r"(var|arg|args|param|value|data|input|x|foo|tmp)_?\d*")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FunctionTool:
+    """A tool made of a function. `arguments` is the type that the arguments are checked against."""
+
+    spec: ToolSpec
+    arguments: type[msgspec.Struct]
+    body: Body
+    context_name: str | None
+
+    async def call(self, args: dict[str, Any], ctx: ToolContext) -> ToolOutput:
+        """Check the arguments, then run the body: a coroutine here, a plain function in a thread.
+
+        Raises `ToolFailed` when the arguments do not fit; the body has not run then.
+        """
+        keywords = self._checked(args)
+        if self.context_name is not None:
+            keywords[self.context_name] = ctx
+        if inspect.iscoroutinefunction(self.body):
+            output = await self.body(**keywords)
+        else:
+            run = functools.partial(contextvars.copy_context().run, self.body, **keywords)
+            output = await asyncio.get_running_loop().run_in_executor(_threads, run)
+        return ToolOutput(text=output) if isinstance(output, str) else output
+
+    def _checked(self, args: dict[str, Any]) -> dict[str, Any]:
+        known = self.spec.parameters["properties"]
+        missing = [name for name in self.spec.parameters.get("required", ()) if name not in args]
+        extra = [name for name in args if name not in known]
+        problems = []
+        if missing:
+            problems.append(f"missing: {', '.join(missing)}")
+        if extra:
+            problems.append(f"not known: {', '.join(extra)}")
+        try:
+            values = msgspec.convert({k: v for k, v in args.items() if k in known}, self.arguments) if not missing else None
+        except msgspec.ValidationError as error:
+            values = None
+            problems.append(str(error))
+        if problems or values is None:
+            raise ToolFailed(
+                f"The arguments of {self.spec.name} do not fit ({'; '.join(problems)}). It takes: "
+                f"{', '.join(known) or 'nothing'}. The tool has not run. Call it again with corrected arguments.",
+                code="bad_arguments",
+            )
+        return {name: getattr(values, name) for name in known}
+
+
+def tool(
+    *,
+    effect: Effect = "read",
+    repeatable: bool = False,
+    action: ActionKind = "TOOL_CALL",
+    source: str = "",
+    timeout: float | None = None,
+) -> Callable[[Body], FunctionTool]:
+    """Turn the decorated function into a tool named after it.
+
+    The docstring (Google style) says what the tool does and contains a sentence that begins with "Use"; its `Args:` section
+    describes each parameter. A parameter of type `ToolContext` receives the context of the call and is not shown to the model.
+    Raises `ConfigError` for a description or a parameter that a model could not understand.
+    """
+
+    def make(body: Body) -> FunctionTool:
+        hints = typing.get_type_hints(body, include_extras=True)
+        signature = inspect.signature(body)
+        doc = docstring_parser.parse(inspect.getdoc(body) or "", style=docstring_parser.DocstringStyle.GOOGLE)
+        descriptions = {entry.arg_name: entry.description or "" for entry in doc.params}
+        context_name = next((name for name, hint in hints.items() if hint is ToolContext), None)
+        fields: list[tuple[Any, ...]] = []
+        for name, parameter in signature.parameters.items():
+            if name == context_name:
+                continue
+            hint: object = Annotated[hints.get(name, Any), msgspec.Meta(description=descriptions.get(name, ""))]
+            fields.append((name, hint) if parameter.default is parameter.empty else (name, hint, _default(parameter.default)))
+        tool_name = body.__name__
+        arguments = msgspec.defstruct(f"{tool_name}_arguments", fields, kw_only=True, forbid_unknown_fields=True)
+        description = "\n".join(part for part in (doc.short_description, doc.long_description) if part)
+        spec = ToolSpec(
+            name=tool_name,
+            description=description,
+            parameters=_schema(arguments),
+            effect=effect,
+            repeatable=repeatable,
+            action=action,
+            source=source,
+            timeout=timeout,
+        )
+        lint(spec)
+        return FunctionTool(spec=spec, arguments=arguments, body=body, context_name=context_name)
+
+    return make
+
+
+def lint(spec: ToolSpec) -> None:
+    """Refuse what a model could not choose or fill in. Raises `ConfigError` naming the tool and the fault."""
+    if not re.search(r"\b[Uu]se\b", spec.description):
+        raise ConfigError("tool_description_vague", tool=spec.name)
+    for name, schema in spec.parameters["properties"].items():
+        if _VAGUE_NAME.fullmatch(name):
+            raise ConfigError("tool_parameter_vague", tool=spec.name, parameter=name)
+        if not schema.get("description"):
+            raise ConfigError("tool_parameter_undescribed", tool=spec.name, parameter=name)
+
+
+def _default(value: Any) -> Any:
+    if isinstance(value, list | dict | set):
+        kind = type(value)
+        return msgspec.field(default_factory=lambda: kind(value))
+    return value
+
+
+def _schema(arguments: type[msgspec.Struct]) -> dict[str, Any]:
+    (_,), components = msgspec.json.schema_components([arguments], ref_template="{name}")
+    schema: dict[str, Any] = _inlined(components[arguments.__name__], components)
+    schema.pop("title", None)
+    schema.setdefault("properties", {})
+    schema.setdefault("required", [])
+    return schema
+
+
+def _inlined(node: Any, components: dict[str, Any]) -> Any:
+    """`node` with every `$ref` replaced by what it points at: several providers do not follow references."""
+    if isinstance(node, list):
+        return [_inlined(item, components) for item in node]
+    if not isinstance(node, dict):
+        return node
+    if "$ref" in node:
+        target = {key: value for key, value in components[node["$ref"]].items() if key != "title"}
+        node = target | {key: value for key, value in node.items() if key != "$ref"}
+    return {key: _inlined(value, components) for key, value in node.items()}

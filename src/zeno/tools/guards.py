@@ -1,0 +1,118 @@
+"""Wrappers around a tool, each adding one concern: a time limit, failures as text, a length cap, a stamp of origin."""
+
+import asyncio
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from zeno.core.errors import EffectUnknown, ToolFailed
+from zeno.core.ports import Tool, ToolContext, ToolOutput, ToolSpec
+from zeno.tools.workspace import confined, replacing
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimeLimited:
+    """Gives up on a call after the tool's own limit, or `seconds`."""
+
+    tool: Tool
+    seconds: float
+
+    @property
+    def spec(self) -> ToolSpec:
+        return self.tool.spec
+
+    async def call(self, args: dict[str, Any], ctx: ToolContext) -> ToolOutput:
+        limit = self.spec.timeout or self.seconds
+        try:
+            async with asyncio.timeout(limit) as clock:
+                return await self.tool.call(args, ctx)
+        except TimeoutError:
+            if not clock.expired():
+                raise
+            late = f"{self.spec.name} took longer than {limit:g} seconds and was given up."
+            if self.spec.may_run_again:
+                raise ToolFailed(f"{late} Narrow the request or try another way.", code="tool_timeout") from None
+            raise EffectUnknown(
+                f"{late} Whether it took effect is unknown: check before trying again.", code="tool_timeout"
+            ) from None
+
+
+@dataclass(frozen=True, kw_only=True)
+class FailuresAsText:
+    """Turns whatever a tool raises into a text for the model: the class, the message, advice."""
+
+    tool: Tool
+
+    @property
+    def spec(self) -> ToolSpec:
+        return self.tool.spec
+
+    async def call(self, args: dict[str, Any], ctx: ToolContext) -> ToolOutput:
+        try:
+            return await self.tool.call(args, ctx)
+        except ToolFailed:
+            raise
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            raise ToolFailed(f"{self.spec.name} cancelled itself. Try another way.", code="tool_error") from None
+        except Exception as error:
+            raise ToolFailed(
+                f"{self.spec.name} failed with {type(error).__name__}: {str(error)[:500]}. "
+                "Check the arguments, or try another way; if it keeps failing, tell the user which tool failed.",
+                code="tool_error",
+            ) from error
+
+
+@dataclass(frozen=True, kw_only=True)
+class LengthCapped:
+    """Keeps at most `characters` of a result in front of the model; the whole text stays readable in the workspace."""
+
+    tool: Tool
+    characters: int
+
+    @property
+    def spec(self) -> ToolSpec:
+        return self.tool.spec
+
+    async def call(self, args: dict[str, Any], ctx: ToolContext) -> ToolOutput:
+        output = await self.tool.call(args, ctx)
+        if len(output.text) <= self.characters:
+            return output
+        path = f"results/{re.sub(r'[^A-Za-z0-9-]', '_', ctx.call_id)}.txt"
+        target = confined(ctx.workspace, path)
+        await asyncio.to_thread(_keep, target, output.text)
+        head, tail = output.text[: self.characters * 3 // 4], output.text[-self.characters // 4 :]
+        left_out = len(output.text) - len(head) - len(tail)
+        note = f"\n[… {left_out} characters left out; the whole text is in the file {path} …]\n"
+        return ToolOutput(head + note + tail, output.files)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stamped:
+    """Adds source and time, so that the model notices when it asks again for what it has. `now` gives ISO 8601 in UTC."""
+
+    tool: Tool
+    now: Callable[[], str]
+
+    @property
+    def spec(self) -> ToolSpec:
+        return self.tool.spec
+
+    async def call(self, args: dict[str, Any], ctx: ToolContext) -> ToolOutput:
+        output = await self.tool.call(args, ctx)
+        return ToolOutput(f"{output.text}\n[source: {self.spec.source or self.spec.name}; at {self.now()}]", output.files)
+
+
+def guarded(tool: Tool, *, seconds: float, characters: int, now: Callable[[], str]) -> Tool:
+    """A tool with all guards around it."""
+    limited = FailuresAsText(tool=TimeLimited(tool=tool, seconds=seconds))
+    return Stamped(tool=LengthCapped(tool=limited, characters=characters), now=now)
+
+
+def _keep(target: Path, text: str) -> None:
+    with replacing(target) as draft:
+        draft.write_text(text, "utf-8", errors="replace")

@@ -1,0 +1,26 @@
+"""Fixtures that every test may use."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.door import Door
+
+
+@pytest.fixture
+def door(tmp_path: Path) -> Door:
+    """A user's shell in an empty directory."""
+    here = tmp_path / "here"
+    here.mkdir()
+    return Door(home=tmp_path / "home", here=here)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """A test that needs LibreOffice is skipped where there is none, and fails for want of it where everything must run."""
+    if item.get_closest_marker("office") and not (shutil.which("soffice") and shutil.which("pdftoppm")):
+        reason = "LibreOffice (soffice) or pdftoppm is not installed"
+        if os.environ.get("CI"):
+            pytest.fail(reason)
+        pytest.skip(reason)
