@@ -47,10 +47,6 @@ class OpenAIChat:
             raise ModelUnavailable("model_connection_lost", endpoint=self.base_url, reason=self._safe(str(error))) from None
         yield draft.reply(self.model)
 
-    async def close(self) -> None:
-        """Close the connections."""
-        await self.http.aclose()
-
     def _headers(self, request: ModelRequest) -> dict[str, str]:
         headers = {"content-type": "application/json", "accept": "text/event-stream"}
         if self.api_key:

@@ -4,9 +4,9 @@ A model's name is its family and the rest: `offline`, `scripted:FILE`, `openai:N
 """
 
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
 from zeno.core.errors import ConfigError
 from zeno.core.ports import ModelClient
@@ -17,14 +17,6 @@ SILENCE_SECONDS = 120
 """How long a model may say nothing before it counts as lost; reasoning models are silent for long."""
 
 
-class ClosableModel(ModelClient, Protocol):
-    """A model client with connections to close."""
-
-    async def close(self) -> None:
-        """Let go of what is open."""
-        ...
-
-
 @dataclass(frozen=True, kw_only=True)
 class Endpoint:
     """Where an OpenAI-compatible model is, and the key to it."""
@@ -33,19 +25,21 @@ class Endpoint:
     api_key: str = field(default="", repr=False)
 
 
-def _offline(_rest: str, _endpoint: Endpoint) -> ClosableModel:
+def _offline(_rest: str, _endpoint: Endpoint, _closing: AsyncExitStack) -> ModelClient:
     from zeno.models.offline.client import OfflineClient
 
     return OfflineClient()
 
 
-def _scripted(rest: str, _endpoint: Endpoint) -> ClosableModel:
+def _scripted(rest: str, _endpoint: Endpoint, closing: AsyncExitStack) -> ModelClient:
     from zeno.models.scripted import ScriptedModel
 
-    return ScriptedModel.load(Path(rest))
+    model = ScriptedModel.load(Path(rest))
+    closing.callback(model.finish)
+    return model
 
 
-def _openai(rest: str, endpoint: Endpoint) -> ClosableModel:
+def _openai(rest: str, endpoint: Endpoint, closing: AsyncExitStack) -> ModelClient:
     import httpx2
 
     from zeno.models.openai_chat import OpenAIChat
@@ -58,10 +52,11 @@ def _openai(rest: str, endpoint: Endpoint) -> ClosableModel:
     # The key belongs to the configured endpoint and is shown to no other.
     api_key = endpoint.api_key if base_url == configured else ""
     http = httpx2.AsyncClient(timeout=httpx2.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS))
+    closing.push_async_callback(http.aclose)
     return OpenAIChat(http=http, base_url=base_url, api_key=api_key, model=model)
 
 
-FAMILIES: dict[str, Callable[[str, Endpoint], ClosableModel]] = {
+FAMILIES: dict[str, Callable[[str, Endpoint, AsyncExitStack], ModelClient]] = {
     "offline": _offline,
     "scripted": _scripted,
     "openai": _openai,
@@ -70,10 +65,11 @@ FAMILIES: dict[str, Callable[[str, Endpoint], ClosableModel]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Models:
-    """The models in use, one client each."""
+    """The models in use, one client each. `closing` lets go of what they hold open."""
 
     endpoint: Endpoint
-    clients: dict[str, ClosableModel] = field(default_factory=dict)
+    closing: AsyncExitStack
+    clients: dict[str, ModelClient] = field(default_factory=dict)
 
     def client(self, name: str) -> ModelClient:
         """The client of a model. Raises `ConfigError` for a name of no family."""
@@ -81,11 +77,5 @@ class Models:
             family, _, rest = name.partition(":")
             if family not in FAMILIES:
                 raise ConfigError("model_unknown", model=name, known=", ".join(FAMILIES))
-            self.clients[name] = FAMILIES[family](rest, self.endpoint)
+            self.clients[name] = FAMILIES[family](rest, self.endpoint, self.closing)
         return self.clients[name]
-
-    async def close(self) -> None:
-        """Close all clients. Raises what the strict ones among them have to complain of."""
-        while self.clients:
-            _, client = self.clients.popitem()
-            await client.close()

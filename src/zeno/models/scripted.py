@@ -79,7 +79,7 @@ class ScriptedModel:
             yield delta
         yield Reply(_message(reply, position), reply.usage, reply.turn, "stop", self._name)
 
-    async def close(self) -> None:
+    def finish(self) -> None:
         """Raises `ConfigError` when replies were left over by a run that had begun."""
         if self._next is not None and self._next < len(self._replies):
             raise ConfigError("script_unused", left=len(self._replies) - self._next)
