@@ -1,0 +1,1 @@
+"""Tables: CSV, TSV and XLSX files are read, cleaned and queried in an in-process database that sees nothing else."""
