@@ -1,20 +1,7 @@
 """Documents as people see them: LibreOffice turns them into PDF, and pages into pictures."""
 
-import os
-import shutil
 import subprocess
 from pathlib import Path
-
-import pytest
-
-
-def need_office() -> None:
-    """Skip without LibreOffice and poppler; on a build server their absence is a failure."""
-    missing = [name for name in ("soffice", "pdftoppm") if shutil.which(name) is None]
-    if missing and os.environ.get("CI"):
-        pytest.fail(f"not installed: {', '.join(missing)}")
-    if missing:
-        pytest.skip(f"not installed: {', '.join(missing)}")
 
 
 def pdf_of(document: Path, folder: Path) -> Path:

@@ -1,7 +1,7 @@
 """The house, put together: the only place that knows what is concrete."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -99,27 +99,22 @@ async def opened(settings: Settings) -> AsyncIterator[App]:
     """The house, open; closed at the end. Raises `ConfigError` when it cannot be put together."""
     tools = _guarded_tools(settings)
     key = settings.openai.api_key.get_secret_value()
-    models = Models(endpoint=Endpoint(base_url=settings.openai.base_url, api_key=key))
     workspaces = settings.home / "workspaces"
-    try:
-        async with database_opened(settings.database_url or f"sqlite:///{settings.home / 'zeno.db'}") as database:
-            log, runs, inbox = EventLog(database=database), Runs(database=database), Inbox(database=database)
-            preparation = Preparation(runs=runs, log=log, model=models.client, tools=tools, workspaces=workspaces)
-            yield App(
-                settings=settings,
-                runs=runs,
-                log=log,
-                inbox=inbox,
-                driver=Driver(leases=Leases(database=database), log=log, inbox=inbox, equip=preparation.kit),
-                models=models,
-                tools=tools,
-                workspaces=workspaces,
-            )
-    except BaseException:
-        with suppress(ConfigError):
-            await models.close()
-        raise
-    await models.close()
+    url = settings.database_url or f"sqlite:///{settings.home / 'zeno.db'}"
+    async with AsyncExitStack() as closing, database_opened(url) as database:
+        models = Models(endpoint=Endpoint(base_url=settings.openai.base_url, api_key=key), closing=closing)
+        log, runs, inbox = EventLog(database=database), Runs(database=database), Inbox(database=database)
+        preparation = Preparation(runs=runs, log=log, model=models.client, tools=tools, workspaces=workspaces)
+        yield App(
+            settings=settings,
+            runs=runs,
+            log=log,
+            inbox=inbox,
+            driver=Driver(leases=Leases(database=database), log=log, inbox=inbox, equip=preparation.kit),
+            models=models,
+            tools=tools,
+            workspaces=workspaces,
+        )
 
 
 def _guarded_tools(settings: Settings) -> dict[str, Tool]:

@@ -15,7 +15,7 @@ import pytest
 from docx.oxml.ns import qn
 from lxml import etree
 
-from tests.office import need_office, pages_of, pdf_of, text_of
+from tests.office import pages_of, pdf_of, text_of
 from zeno.core.errors import ToolFailed
 from zeno.core.ports import ToolContext, ToolOutput
 from zeno.tools.builtin.word.tools import generate_word_report
@@ -355,7 +355,6 @@ def test_the_example_tables_are_what_their_maker_makes(tmp_path: Path) -> None:
 def test_an_office_program_opens_the_report_in_both_languages(
     tmp_path: Path, language: str, title: str, headline: str, parts: list[str]
 ) -> None:
-    need_office()
     rows = [[week, number * 1000.5] for number, week in enumerate(WEEKS)]
     output = call(
         tmp_path,

@@ -37,6 +37,8 @@ _LIMITED = re.compile(
     r"仅看|只要|仅统计|只统计|只分析|仅限)\s*([^，。,.;；的\s]{1,12})"
 )
 _ONLY = re.compile(r"只看|仅看|只要|仅统计|只统计|只分析|仅限|筛选|\bonly\b|\bjust\b|\bfilter\w*\b|限于")
+_OUTPUT = re.compile(r"(?:word|docx?|excel|xlsx|pdf|markdown|csv|json|english|chinese|mandarin)\b.*", re.IGNORECASE)
+"""What the result is to be in, not what the rows are limited to."""
 _CAPITALISED = re.compile(r"(?<=[a-z,] )[A-Z][\w&'-]+")
 
 
@@ -82,6 +84,7 @@ def not_applied(original: str, conditions: Sequence[Condition], columns: Sequenc
     """What the sentence seems to limit itself to although no column holds it. `original` is in its own letters."""
     applied = " ".join(str(condition.get("value")) for condition in conditions).lower()
     found = [next(group for group in match.groups() if group).strip() for match in _LIMITED.finditer(original)]
+    found = [words for words in found if not _OUTPUT.fullmatch(words)]
     return [words for words in found if words.lower() not in applied and not mentions(words.lower(), columns)]
 
 

@@ -70,13 +70,11 @@ def key_figures(main: Narrative) -> list[dict[str, Any]]:
         cards.append(_card(main.say(key), f"{leader.name} {value}"))
     for key, mover in (("card.riser", main.mover(max, 1)), ("card.faller", main.mover(min, -1))):
         if mover and mover.change is not None:
-            moved = facts.percent(mover.latest, mover.previous)
-            change_shown = {"change": figures.signed_points(moved, main.language)} if moved is not None else {}
-            cards.append(
-                _card(main.say(key), f"{mover.name} {main.signed(mover.change)}")
-                | change_shown
-                | {"trend": _trend(mover.change)}
-            )
+            percent = facts.percent(mover.latest, mover.previous)
+            shown = main.signed(mover.change)
+            if percent is not None:
+                shown = f"{shown} ({figures.signed_points(percent, main.language)})"
+            cards.append(_card(main.say(key), mover.name) | {"change": shown, "trend": _trend(mover.change)})
     return cards
 
 
@@ -108,7 +106,7 @@ def _chart(plan: Plan, told: Narrative) -> dict[str, Any] | None:
         drawn = {told.name(name): values for name, values in block.drawn.items()} or {told.label: line.values}
         name = told.say("report.over_time", label=told.label, grain=told.word(f"grain.{line.every}"))
         start = max(len(line.labels) - _MOST_PERIODS_IN_CHART, 0)
-        series = [{"name": name, "values": [figures.rounded(v) for v in values[start:]]} for name, values in drawn.items()]
+        series = [{"name": name, "values": list(values[start:])} for name, values in drawn.items()]
         chart = {"kind": kind or "line", "title": name, "categories": list(line.labels[start:]), "series": series}
         return _with_unit(chart, block)
     if not block.figures:
@@ -118,7 +116,7 @@ def _chart(plan: Plan, told: Narrative) -> dict[str, Any] | None:
 
 def _of_groups(told: Narrative, kind: str, title: str) -> dict[str, Any]:
     shown = [figure for figure in told.block.figures if figure.total is not None]
-    series = [{"name": told.label, "values": [figures.rounded(figure.total) for figure in shown]}]
+    series = [{"name": told.label, "values": [figure.total for figure in shown]}]
     categories = [told.name(figure.name) for figure in shown]
     return _with_unit({"kind": kind, "title": title, "categories": categories, "series": series}, told.block)
 
@@ -170,7 +168,7 @@ def _total_section(told: Narrative) -> dict[str, Any]:
     assert line is not None  # noqa: S101 - the caller checks for a timeline
     start = max(len(line.labels) - _MOST_PERIODS_IN_CHART, 0)
     name = told.say("report.whole_over_time", label=told.label)
-    series = [{"name": told.label, "values": [figures.rounded(value) for value in line.values[start:]]}]
+    series = [{"name": told.label, "values": list(line.values[start:])}]
     chart = {"kind": "line", "title": name, "categories": list(line.labels[start:]), "series": series}
     return {"heading": name, "chart": _with_unit(chart, told.block)}
 

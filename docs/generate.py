@@ -1,0 +1,82 @@
+"""Writes `docs/reference.md` from the code: settings, events, endings, errors, tools. Run it after changing any of them."""
+
+import typing
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+from pydantic import BaseModel
+
+from zeno.cli.edge import BAD_CONFIGURATION, BAD_REQUEST, EXIT_CODES
+from zeno.core.commands import Command
+from zeno.core.endings import Ending
+from zeno.core.events import Event
+from zeno.i18n import catalogue
+from zeno.settings import AgentSettings, Settings
+from zeno.tools.catalog import Surroundings, toolset
+
+TARGET = Path(__file__).parent / "reference.md"
+
+
+def reference() -> str:
+    """The whole page."""
+    return "\n".join([*_settings(), *_union("Events", Event), *_union("Commands", Command), *_endings(), *_errors(), *_tools()])
+
+
+def _settings() -> Iterator[str]:
+    yield "# Reference\n\nGenerated from the code by `python docs/generate.py`.\n\n## Settings\n"
+    yield "In `zeno.toml` (working directory, then `ZENO_HOME`) or as variables; a variable beats the file.\n"
+    yield "| setting | variable | default | meaning |\n|---|---|---|---|"
+    yield from _fields(Settings, "", "ZENO_")
+    yield from _fields(AgentSettings, "agents.NAME.", "ZENO_AGENTS__NAME__")
+    yield "\n`OPENAI_BASE_URL`, `OPENAI_API_KEY` and `OPENAI_MODEL` are read where `[openai]` says nothing.\n"
+
+
+def _fields(model: type[BaseModel], prefix: str, variable: str) -> Iterator[str]:
+    for name, field in model.model_fields.items():
+        kind = field.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            yield from _fields(kind, f"{prefix}{name}.", f"{variable}{name.upper()}__")
+        elif name != "agents":
+            default = "" if field.default is None else msgspec.json.encode(field.default, enc_hook=str).decode()
+            yield f"| `{prefix}{name}` | `{variable}{name.upper()}` | `{default}` | {field.description or ''} |"
+
+
+def _union(title: str, union: typing.Any) -> Iterator[str]:
+    yield f"## {title}\n"
+    yield "| type | fields | meaning |\n|---|---|---|"
+    for kind in typing.get_args(union):
+        fields = ", ".join(f"`{field.encode_name}`" for field in msgspec.structs.fields(kind))
+        meaning = " ".join((kind.__doc__ or "").split())
+        yield f"| `{kind.__struct_config__.tag}` | {fields} | {meaning} |"
+    yield ""
+
+
+def _endings() -> Iterator[str]:
+    texts = catalogue("en-US")
+    yield "## Endings and exit codes\n"
+    yield "| ending | exit code | what to do next |\n|---|---|---|"
+    for ending in typing.get_args(Ending):
+        yield f"| `{ending}` | {EXIT_CODES[ending]} | {texts[f'cli.next.{ending}']} |"
+    yield f"\nA request that cannot be served exits with {BAD_REQUEST}, a wrong configuration with {BAD_CONFIGURATION}.\n"
+
+
+def _errors() -> Iterator[str]:
+    yield "## Error codes\n"
+    yield "| code | message |\n|---|---|"
+    for key, words in sorted(catalogue("en-US").items()):
+        if key.startswith("cli.error."):
+            yield f"| `{key.removeprefix('cli.error.')}` | {words} |"
+    yield ""
+
+
+def _tools() -> Iterator[str]:
+    yield "## Tools\n"
+    yield "| tool | effect | what it is for |\n|---|---|---|"
+    for name, tool in toolset(Surroundings(weather_forecast_url="", weather_geocoding_url=""), ()).items():
+        yield f"| `{name}` | {tool.spec.effect} | {' '.join(tool.spec.description.split())} |"
+    yield ""
+
+
+if __name__ == "__main__":
+    TARGET.write_text(reference(), "utf-8")

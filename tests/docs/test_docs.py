@@ -1,0 +1,56 @@
+"""Documents are run or generated: what they show is what happens."""
+
+import importlib.util
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.source import ROOT
+from tests.door import Door
+
+
+def test_the_reference_is_up_to_date() -> None:
+    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert (ROOT / "docs" / "reference.md").read_text("utf-8") == module.reference(), "run: python docs/generate.py"
+
+
+@pytest.mark.parametrize("readme", ["README.md", "README.zh-CN.md"])
+def test_links_of_the_readme_lead_somewhere(readme: str) -> None:
+    for target in re.findall(r"\]\(([^)#]+)\)|src=\"([^\"]+)\"", (ROOT / readme).read_text("utf-8")):
+        path = next(filter(None, target))
+        assert "://" in path or (ROOT / path).exists(), path
+
+
+def _commands(readme: str) -> list[str]:
+    blocks = re.findall(r"```(?:sh|console)\n(.*?)```", (ROOT / readme).read_text("utf-8"), re.DOTALL)
+    return [line for block in blocks for line in block.splitlines() if line.startswith(("zeno ", ".venv/bin/zeno "))]
+
+
+@pytest.mark.parametrize("readme", ["README.md", "README.zh-CN.md"])
+def test_the_readme_shows_commands(readme: str) -> None:
+    assert len(_commands(readme)) >= 4
+
+
+@pytest.mark.parametrize("command", _commands("README.md") + _commands("README.zh-CN.md"))
+def test_commands_of_the_readme_do_what_they_say(door: Door, command: str) -> None:
+    words = shlex.split(command, comments=True)[1:]
+    for path in (ROOT / "examples").iterdir():
+        (door.here / path.name).write_bytes(path.read_bytes())
+    door.env["ZENO_MODEL"] = "offline"
+    if words[0] in {"trace"}:
+        door.zeno("run", "hello")
+        words[1] = json.loads(door.zeno("runs", "--json").out)[0]["id"]
+    outcome = door.zeno(*words)
+    assert outcome.code == 0, outcome.out + outcome.err
+
+
+def test_the_readme_names_the_loop() -> None:
+    assert "src/zeno/core/loop.py" in (ROOT / "README.md").read_text("utf-8")
+    assert Path(ROOT / "src/zeno/core/loop.py").is_file()
