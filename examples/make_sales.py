@@ -135,11 +135,11 @@ def undated(book: Workbook) -> bytes:
 
 def main(folder: Path) -> None:
     """Write the three files into `folder`."""
-    sales = sales_rows(random.Random(20261129))  # noqa: S311 - a story, no secret
+    sales = sales_rows(random.Random(20261129))
     rows = [["date", "channel", "product", "orders", "amount"], *dirtied(list(sales))]
     (folder / "sales.csv").write_bytes(csv_text(rows).encode("utf-8"))
     (folder / "sales-gbk.csv").write_bytes(csv_text(in_chinese(rows)).encode("gb18030"))
-    book = orders_book(random.Random(7))  # noqa: S311
+    book = orders_book(random.Random(7))
     (folder / "orders.xlsx").write_bytes(undated(book))
 
 

@@ -74,7 +74,7 @@ class Conversation:
         return reply
 
     async def _execute(self, call_id: str, name: str, arguments: str) -> ToolResult:
-        context = ToolContext(run_id="run", trace_id="0123456789abcdef", call_id=call_id, workspace=self.workspace)
+        context = ToolContext(run_id="0123456789abcdef", call_id=call_id, workspace=self.workspace)
         try:
             output = await self.tools[name].call(json.loads(arguments), context)
         except ToolFailed as failure:

@@ -23,7 +23,7 @@ def column(folder: Path, texts: list[str], name: str = "amount") -> dict[str, An
     """The second column of a file with these texts, as `read_table` describes it, with all its values."""
     with (folder / "dirty.csv").open("w", encoding="utf-8", newline="") as stream:
         csv.writer(stream).writerows([["label", name], *([f"row {number}", text] for number, text in enumerate(texts))])
-    context = ToolContext(run_id="r", trace_id="t", call_id="c", workspace=folder)
+    context = ToolContext(run_id="t", call_id="c", workspace=folder)
     text = asyncio.run(read_table.call({"path": "dirty.csv", "preview_rows": 50}, context)).text
     found = re.search(r"```json\n(.*)\n```$", text, re.DOTALL)
     assert found

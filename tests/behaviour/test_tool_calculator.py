@@ -8,7 +8,7 @@ from zeno.core.errors import ToolFailed
 from zeno.core.ports import ToolContext
 from zeno.tools.builtin.calculator import calculate
 
-CONTEXT = ToolContext(run_id="run", trace_id="trace-0001", call_id="call", workspace=Path())
+CONTEXT = ToolContext(run_id="trace-0001", call_id="call", workspace=Path())
 
 
 def answer(expression: str) -> str:

@@ -11,7 +11,7 @@ from zeno.core.errors import ToolFailed
 from zeno.core.ports import ToolContext
 from zeno.tools.builtin.dns import dns_tool
 
-CONTEXT = ToolContext(run_id="run", trace_id="trace-0001", call_id="call", workspace=Path())
+CONTEXT = ToolContext(run_id="trace-0001", call_id="call", workspace=Path())
 
 
 @pytest.fixture(scope="module")

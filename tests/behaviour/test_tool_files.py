@@ -16,7 +16,7 @@ WESTERN = "name,city\nJosé,Málaga\nZoë,Köln\nprix 12 €, it’s 25 °C\n"
 
 
 def context(workspace: Path) -> ToolContext:
-    return ToolContext(run_id="run", trace_id="trace-0001", call_id="call", workspace=workspace)
+    return ToolContext(run_id="trace-0001", call_id="call", workspace=workspace)
 
 
 def read(workspace: Path, path: str, **options: Any) -> str:

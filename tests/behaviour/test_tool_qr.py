@@ -16,7 +16,7 @@ SCALE, QUIET_ZONE = 8, 4
 
 
 def draw(workspace: Path, text: str, **options: Any) -> ToolOutput:
-    context = ToolContext(run_id="run", trace_id="0123456789abcdef", call_id="call", workspace=workspace)
+    context = ToolContext(run_id="0123456789abcdef", call_id="call", workspace=workspace)
     return asyncio.run(generate_qr_code.call({"text": text, **options}, context))
 
 

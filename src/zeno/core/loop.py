@@ -108,7 +108,7 @@ async def _call_tool(kit: Kit, call: ToolCall) -> tuple[ToolResult, str]:
         if tool is None:
             permitted = ", ".join(kit.tools) or "none"
             raise ToolFailed(f"There is no tool {call.name!r}. Permitted: {permitted}.", code="unknown_tool")
-        ctx = ToolContext(kit.run_id, kit.run_id, call.id, kit.workspace, kit.language)
+        ctx = ToolContext(kit.run_id, call.id, kit.workspace, kit.language)
         output = await tool.call(parse_arguments(call), ctx)
     except EffectUnknown as failure:
         return ToolResult(call.id, call.name, "unknown", failure.message), failure.code

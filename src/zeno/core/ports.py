@@ -41,7 +41,6 @@ class ToolContext(Struct, frozen=True):
     """Where a call happens: ids for the record, the run's own directory, and the language that produced documents are in."""
 
     run_id: str
-    trace_id: str
     call_id: str
     workspace: Path
     language: str = "en-US"

@@ -28,10 +28,10 @@ class Step(Struct, frozen=True):
 
 def steps(records: Iterable[Record]) -> list[Step]:
     """The actions of a run in the order in which they ended; those that never did come last, outcome `open`."""
-    asked_at = 0
+    asked_at = number = 0
     usage = Usage()
     calls: dict[str, ToolCall] = {}
-    begun: dict[str, tuple[int, ToolStarted]] = {}
+    begun: dict[str, tuple[int, ActionKind]] = {}
     table: list[Step] = []
     for record in records:
         match record.event:
@@ -43,20 +43,19 @@ def steps(records: Iterable[Record]) -> list[Step]:
                 if message.text or not message.calls:
                     took = record.at - asked_at
                     table.append(Step(number, "DIRECT_RESPONSE", "", "", "done", len(message.text), _total(usage), took))
-            case ToolStarted(call_id=call_id) as started:
-                begun[call_id] = (record.at, started)
+            case ToolStarted(call_id=call_id, action=action):
+                begun[call_id] = (record.at, action)
             case ToolFinished(step=number, result=result):
-                at, started = begun.pop(result.call_id, (record.at, None))
-                action = started.action if started else "TOOL_CALL"
+                at, action = begun.pop(result.call_id, (record.at, "TOOL_CALL"))
                 arguments = _summary(calls.get(result.call_id))
                 length = len(result.text)
                 took = record.at - at
                 table.append(Step(number, action, result.name, arguments, result.outcome, length, _total(usage), took))
             case _:
                 pass
-    for call_id, (_, event) in begun.items():
-        arguments = _summary(calls.get(call_id))
-        table.append(Step(event.step, event.action, event.name, arguments, "open", 0, _total(usage), None))
+    for call_id, (_, action) in begun.items():
+        call = calls[call_id]
+        table.append(Step(number, action, call.name, _summary(call), "open", 0, _total(usage), None))
     return table
 
 

@@ -47,7 +47,7 @@ def generate_qr_code(text: str, ctx: ToolContext, file_name: str = "qr", format:
         ) from None
     drawing = io.BytesIO()
     symbol.save(drawing, kind=format, scale=_MODULE_PIXELS, border=_QUIET_ZONE)
-    target = confined(ctx.workspace, _path(file_name, ctx.trace_id, format))
+    target = confined(ctx.workspace, _path(file_name, ctx.run_id, format))
     _save(drawing.getvalue(), target, file_name)
     part = file_part(ctx.workspace, target)
     side, _ = symbol.symbol_size(scale=_MODULE_PIXELS, border=_QUIET_ZONE)
@@ -71,10 +71,10 @@ def _save(drawing: bytes, target: Path, file_name: str) -> None:
         ) from None
 
 
-def _path(file_name: str, trace_id: str, suffix: str) -> str:
+def _path(file_name: str, run_id: str, suffix: str) -> str:
     """The picture's path: the name as given, with the beginning of the trace id so that two conversations do not collide."""
     wanted = PurePosixPath(file_name.strip().replace("\\", "/"))
     stem = wanted.stem if wanted.suffix.lower() in {".png", ".svg"} else wanted.name
     if not stem or any(part.startswith(".") for part in wanted.parts):
         raise ToolFailed(f"{file_name!r} is not a name for a picture. Give one such as 'shop-link'.", code="bad_file_name")
-    return (wanted.parent / f"{stem}-{trace_id[:8]}.{suffix}").as_posix()
+    return (wanted.parent / f"{stem}-{run_id[:8]}.{suffix}").as_posix()

@@ -67,13 +67,12 @@ def key_figures(main: Narrative) -> list[dict[str, Any]]:
     if leader:
         value = figures.points(leader.share, main.language) if leader.share is not None else main.shown(leader.total)
         key = "card.leader_share" if leader.share is not None else "card.leader"
-        cards.append(_card(main.say(key), f"{leader.name} {value}"))
+        cards.append(_card(f"{main.say(key)} · {leader.name}", value))
     for key, mover in (("card.riser", main.mover(max, 1)), ("card.faller", main.mover(min, -1))):
         if mover and mover.change is not None:
-            percent = facts.percent(mover.latest, mover.previous)
-            shown = main.signed(mover.change)
-            if percent is not None:
-                shown = f"{shown} ({figures.signed_points(percent, main.language)})"
+            moved, shown = facts.percent(mover.latest, mover.previous), main.signed(mover.change)
+            if moved is not None:
+                shown = f"{shown} ({figures.signed_points(moved, main.language)})"
             cards.append(_card(main.say(key), mover.name) | {"change": shown, "trend": _trend(mover.change)})
     return cards
 

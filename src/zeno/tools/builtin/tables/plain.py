@@ -93,5 +93,6 @@ class _Shape:
         self.ragged += 1
         if len(self.examples) < 3:
             cells = ", ".join(extra)[:60]
-            text = f"extra cells left out: {cells}" if extra else f"{len(row)} of {self.width} cells"
+            # Figures and the cells themselves, no words: clients in any language quote the examples.
+            text = f"+ {cells}" if extra else f"{len(row)}/{self.width}"
             self.examples.append(f"row {number}: {text}")

@@ -12,7 +12,8 @@ from zeno.tools.builtin.tables.question import Filter, Measure, Period, Question
 from zeno.tools.builtin.tables.wording import answer_text, table_text
 from zeno.tools.function import tool
 
-_TIMEOUT = 120.0
+_TIMEOUT = 300.0
+"""Seconds: a file of hundreds of megabytes is read once, also on a busy machine."""
 
 
 @tool(timeout=_TIMEOUT)

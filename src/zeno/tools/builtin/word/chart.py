@@ -97,12 +97,12 @@ def _drawn(plot: Plot) -> Any:
     from pptx.util import Pt
 
     # python-pptx is typed in part only.
-    data: Any = CategoryChartData(number_format(plot))  # type: ignore[no-untyped-call]
+    data: Any = CategoryChartData(number_format(plot))
     data.categories = plot.categories
     for line in plot.series:
         data.add_series(line.name, line.values)
     kinds = {"line": XL_CHART_TYPE.LINE_MARKERS, "bar": XL_CHART_TYPE.COLUMN_CLUSTERED, "pie": XL_CHART_TYPE.PIE}
-    chart: Any = Chart(parse_xml(data.xml_bytes(kinds[plot.kind])), None)  # type: ignore[no-untyped-call]
+    chart: Any = Chart(parse_xml(data.xml_bytes(kinds[plot.kind])), None)
     chart.font.size, chart.font.color.rgb = Pt(9), _rgb(INK)
     return chart
 
@@ -257,4 +257,4 @@ def _element(tag: str, **attributes: str) -> Any:
 def _rgb(color: str) -> Any:
     from pptx.dml.color import RGBColor
 
-    return RGBColor.from_string(color)  # type: ignore[no-untyped-call]
+    return RGBColor.from_string(color)

@@ -14,6 +14,7 @@ FONTS = f'w:ascii="{LATIN_FONT}" w:hAnsi="{LATIN_FONT}" w:eastAsia="{ASIAN_FONT}
 
 _BOLD = re.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*", re.DOTALL)
 _DRAWING = "http://schemas.openxmlformats.org/drawingml/2006"
+_SIGN = re.compile(r"(?<=[+-])(?=[¥￥$€£])")
 _BREAKS = {"\n": "<w:br/>", "\t": "<w:tab/>"}
 
 
@@ -28,6 +29,8 @@ def run(text: str, *, bold: bool = False, size: float | None = None) -> str:
     hint = ' w:hint="eastAsia"' if width(text) > len(text) else ""
     looks = f"<w:rFonts {FONTS}{hint}/>" + "<w:b/>" * bold
     looks += f'<w:sz w:val="{size * 2:.0f}"/><w:szCs w:val="{size * 2:.0f}"/>' if size else ""
+    # A word joiner keeps the sign and its amount on one line.
+    text = _SIGN.sub("\N{WORD JOINER}", text)
     pieces = re.split(r"([\n\t])", text.replace("\r\n", "\n").replace("\r", "\n"))
     content = "".join(_BREAKS.get(piece) or f'<w:t xml:space="preserve">{escape(piece)}</w:t>' for piece in pieces if piece)
     return f"<w:r><w:rPr>{looks}</w:rPr>{content}</w:r>"

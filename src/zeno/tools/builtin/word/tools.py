@@ -70,7 +70,7 @@ def _write(report: Report, plots: list[Plot | None], changes: list[Note], file_n
     drawn = [plot for plot in plots if plot]
     for plot in drawn:
         check_plot(plot)
-    target = confined(ctx.workspace, f"{_stem(file_name)}-{ctx.trace_id[:8]}.docx")
+    target = confined(ctx.workspace, f"{_stem(file_name)}-{ctx.run_id[:8]}.docx")
     package = packed(report, plots, changes)
     replaced = target.is_file() and target.read_bytes() != package
     with replacing(target) as draft:
