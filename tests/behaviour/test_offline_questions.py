@@ -11,6 +11,8 @@ from tests.offline_figures import figures, said
 from tests.offline_files import FILES, write
 from zeno.tools.builtin.tables.tools import query_table, read_table
 
+pytestmark = pytest.mark.slow
+
 READ = by_name([read_table, query_table])
 
 YEAR = [("month", ">="), ("month", "<")]

@@ -14,6 +14,8 @@ from tests.offline_files import FILES, write
 from zeno.tools.builtin.tables.tools import query_table, read_table
 from zeno.tools.builtin.word.tools import generate_word_report
 
+pytestmark = pytest.mark.slow
+
 TOOLS = by_name([read_table, query_table, generate_word_report])
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
