@@ -135,14 +135,15 @@ def test_resuming_what_never_was_is_a_clear_error(door: Door) -> None:
     assert "没有运行 feed" in outcome.err
 
 
-def test_interrupting_cancels_cleanly(door: Door, ledger: Path, tmp_path: Path) -> None:
-    door.with_tools('''
-import asyncio
-@tool()
-async def dawdle() -> str:
-    """Never end. Use in tests."""
-    await asyncio.Event().wait()
-''')
+DAWDLING = {
+    "a coroutine": "import asyncio\n@tool()\nasync def dawdle() -> str:\n    'Use it.'\n    await asyncio.Event().wait()\n",
+    "a function": "import threading\n@tool()\ndef dawdle() -> str:\n    'Use it.'\n    threading.Event().wait(600)\n",
+}
+
+
+@pytest.mark.parametrize("kind", DAWDLING)
+def test_interrupting_cancels_cleanly(door: Door, kind: str) -> None:
+    door.with_tools(DAWDLING[kind])
     with door.running("run", "go", "--json", "--model", door.script(calls(call("dawdle")))) as process:
         assert process.stdout
         events = []

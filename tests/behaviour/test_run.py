@@ -78,6 +78,8 @@ async def fail(how: str) -> str:
     """
     if how == "cancel":
         raise asyncio.CancelledError
+    if how == "exit":
+        raise SystemExit(3)
     raise RuntimeError("the disk is on fire")
 
 log = []
@@ -115,11 +117,12 @@ def test_writes_of_one_reply_run_one_after_the_other(door: Door) -> None:
 
 def test_a_failing_call_does_not_hurt_its_siblings(door: Door) -> None:
     door.with_tools(PROBES)
-    wanted = calls(call("fail", how="raise"), call("fail", how="cancel"), call("calculate", expression="1+1"))
+    ways = [call("fail", how=how) for how in ("raise", "cancel", "exit")]
+    wanted = calls(*ways, call("calculate", expression="1+1"))
     outcome = door.run("go", "--model", door.script(wanted, {"text": "ok", "expect": ["RuntimeError", "the disk is on fire"]}))
     assert outcome.code == 0
     by_call = {event["result"]["call_id"]: event for event in outcome.of("tool_finished")}
-    assert [by_call[f"call_1_{n}"]["result"]["outcome"] for n in (1, 2, 3)] == ["failed", "failed", "done"]
+    assert [by_call[f"call_1_{n}"]["result"]["outcome"] for n in (1, 2, 3, 4)] == ["failed", "failed", "failed", "done"]
     assert outcome.events[-1]["failed"] == ["fail"]
 
 

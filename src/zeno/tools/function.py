@@ -5,9 +5,10 @@ import contextvars
 import functools
 import inspect
 import re
+import threading
 import typing
 from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -18,9 +19,6 @@ from zeno.core.errors import ConfigError, ToolFailed
 from zeno.core.ports import ActionKind, Effect, ToolContext, ToolOutput, ToolSpec
 
 Body = Callable[..., str | ToolOutput | Awaitable[str | ToolOutput]]
-
-_threads = ThreadPoolExecutor(max_workers=64, thread_name_prefix="zeno-tool")
-"""Plain functions run here: the default pool of asyncio has too few threads for tools that mostly wait."""
 
 _VAGUE_NAME = re.compile(r"(var|arg|args|param|value|data|input|x|foo|tmp)_?\d*")
 
@@ -46,7 +44,7 @@ class FunctionTool:
             output = await self.body(**keywords)
         else:
             run = functools.partial(contextvars.copy_context().run, self.body, **keywords)
-            output = await asyncio.get_running_loop().run_in_executor(_threads, run)
+            output = await _in_thread(run, self.spec.name)
         return ToolOutput(text=output) if isinstance(output, str) else output
 
     def _checked(self, args: dict[str, Any]) -> dict[str, Any]:
@@ -70,6 +68,25 @@ class FunctionTool:
                 code="bad_arguments",
             )
         return {name: getattr(values, name) for name in known}
+
+
+async def _in_thread(run: Callable[[], Any], name: str) -> Any:
+    """Run a plain function in a thread of its own.
+
+    The pool of asyncio has too few threads for tools that mostly wait; and a program that ends, because its run was cancelled,
+    would wait for a pool's threads, while a daemon's are left behind.
+    """
+    future: Future[Any] = Future()
+
+    def work() -> None:
+        try:
+            future.set_result(run())
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - handed on to whoever waits
+            future.set_exception(error)
+
+    future.set_running_or_notify_cancel()
+    threading.Thread(target=work, name=f"zeno-tool-{name}", daemon=True).start()
+    return await asyncio.wrap_future(future)
 
 
 def tool(

@@ -59,7 +59,7 @@ class FailuresAsText:
             if task is not None and task.cancelling():
                 raise
             raise ToolFailed(f"{self.spec.name} cancelled itself. Try another way.", code="tool_error") from None
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise ToolFailed(
                 f"{self.spec.name} failed with {type(error).__name__}: {str(error)[:500]}. "
                 "Check the arguments, or try another way; if it keeps failing, tell the user which tool failed.",

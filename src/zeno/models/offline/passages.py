@@ -65,5 +65,5 @@ def is_writing(said: str, named: tuple[str, ...]) -> bool:
 
 
 def readable(named: tuple[str, ...]) -> tuple[str, ...]:
-    """The files that hold text."""
-    return tuple(path for path in named if path.lower().endswith(TEXT_ENDINGS))
+    """The files that hold text, as far as their names tell: those without an ending may."""
+    return tuple(path for path in named if path.lower().endswith(TEXT_ENDINGS) or "." not in path.rsplit("/", 1)[-1])

@@ -35,6 +35,8 @@ _PATH = re.compile(rf"(?<![\w.])(?:[\w.()-]+[/\\])*[\w()-][\w.()-]*\.(?:{_ENDING
 _ASCII_PATH = re.compile(
     rf"(?:[A-Za-z0-9_.()-]+[/\\])*[A-Za-z0-9_()][A-Za-z0-9_.()-]*\.(?:{_ENDING})(?![A-Za-z0-9])", re.IGNORECASE
 )
+_ROOTED_PATH = re.compile(r"(?<![\w./:])(?:(?:\.\.?/)+[\w.-]+(?:/[\w.-]+)*|~?/[\w.-]+(?:/[\w.-]+)+)", re.ASCII)
+"""A path that says so by how it begins, whatever it ends with: "/etc/hosts", "../notes", "~/a/b"."""
 _DOMAIN = re.compile(r"(?<![\w@.-])(?:[a-z0-9_](?:[a-z0-9_-]*[a-z0-9])?\.)+[a-z]{2,24}(?![\w-])", re.IGNORECASE | re.ASCII)
 _FOREIGN_DOMAIN = re.compile(r"(?<![^\s“\"'：:])[\w-]+(?:\.[\w-]*[^\W\d_][\w-]*)+(?![\w-])")
 _QUOTED = re.compile(r"“([^”]+)”|「([^」]+)」|『([^』]+)』|\"([^\"]+)\"|`([^`]+)`|(?<!\w)'([^']+)'(?!\w)|‘([^’]+)’")
@@ -70,6 +72,8 @@ def paths(text: str, known: Iterable[str] = ()) -> tuple[str, ...]:
     for match in _PATH.finditer(rest):
         name = _bare(match[0])
         found.setdefault(name, match.start())
+    for match in _ROOTED_PATH.finditer(_PATH.sub(lambda match: " " * len(match[0]), rest)):
+        found.setdefault(match[0], match.start())
     return tuple(sorted(found, key=lambda name: found[name]))
 
 
