@@ -16,6 +16,7 @@ class ChatServer:
     answers: list[tuple[int, list[bytes]]] = field(default_factory=list)
     requests: list[dict[str, Any]] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
+    paths: list[str] = field(default_factory=list)
     url: str = ""
     models: tuple[str, ...] = ("nomic-embed-text", "tiny-chat")
     closed_early: threading.Event = field(default_factory=threading.Event)
@@ -77,6 +78,7 @@ def chat_server() -> Iterator[ChatServer]:
 
         def do_POST(self) -> None:
             state.requests.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+            state.paths.append(self.path)
             state.headers.append({name.lower(): value for name, value in self.headers.items()})
             status, pieces = state.answers.pop(0)
             self.send_response(status)

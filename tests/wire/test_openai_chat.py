@@ -25,7 +25,7 @@ def test_text_thinking_and_usage(door: Door, server: ChatServer) -> None:
     outcome = door.run("hi")
     (reply,) = outcome.of("model_replied")
     assert texts(outcome) == ["Hello"]
-    assert reply["message"]["parts"][0] == {"type": "thinking", "text": "hm", "signature": None}
+    assert reply["message"]["parts"][0] == {"type": "thinking", "text": "hm", "signature": None, "provider": ""}
     assert reply["usage"] == {
         "input_tokens": 12,
         "output_tokens": 3,

@@ -57,7 +57,15 @@ class RunError(ZenoError):
 
 
 class ModelUnavailable(RunError):
-    """The model could not be reached, or answered with an error."""
+    """The model could not be reached, or answered with an error.
+
+    `retryable` says that the same request may succeed later, `retry_after` how many seconds the provider asks to wait.
+    """
+
+    def __init__(self, code: str, /, *, retryable: bool = False, retry_after: float | None = None, **params: str | int) -> None:
+        super().__init__(code, **params)
+        self.retryable = retryable
+        self.retry_after = retry_after
 
 
 class ModelRefused(RunError):

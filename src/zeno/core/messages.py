@@ -15,10 +15,15 @@ class TextPart(Struct, frozen=True, forbid_unknown_fields=True, tag="text"):
 
 
 class ThinkingPart(Struct, frozen=True, forbid_unknown_fields=True, tag="thinking"):
-    """The model's reasoning. `signature` is the provider's seal, replayed unchanged where it demands that."""
+    """The model's reasoning.
+
+    `signature` is the provider's seal, opaque and replayed unchanged where it demands that; `provider` names the family that
+    gave it, and no other is shown it.
+    """
 
     text: str
     signature: str | None = None
+    provider: str = ""
 
 
 class FilePart(Struct, frozen=True, forbid_unknown_fields=True, tag="file"):
@@ -30,7 +35,10 @@ class FilePart(Struct, frozen=True, forbid_unknown_fields=True, tag="file"):
 
 
 class ToolCall(Struct, frozen=True, forbid_unknown_fields=True, tag="tool_call"):
-    """A call the model asks for. `arguments` is the JSON text exactly as the model wrote it; it is parsed at dispatch."""
+    """A call the model asks for.
+
+    `arguments` is the JSON text exactly as the model wrote it; it is parsed at dispatch.
+    """
 
     id: str
     name: str

@@ -11,6 +11,7 @@ from zeno.core.messages import FilePart, Message, Usage
 Effect = Literal["read", "write", "danger"]
 ActionKind = Literal["TOOL_CALL", "RAG_RETRIEVE", "LLM_GENERATE", "DIRECT_RESPONSE"]
 Turn = Literal["answer", "question", "note"]
+Effort = Literal["none", "low", "medium", "high"]
 
 
 class ToolSpec(Struct, frozen=True):
@@ -98,7 +99,8 @@ class ModelRequest(Struct, frozen=True):
 
     `system` and `tools` do not change within a run and `messages` only grows, so a provider can cache the prefix; `context` is
     the one message that changes with every step and comes last. `temperature` is the provider's scale, `max_output_tokens`
-    limits the reply when it is given.
+    limits the reply when it is given, `effort` is how much to reason (`None`: the provider's default). `response_schema` asks
+    for a reply that is JSON of that schema, where the provider can promise it.
     """
 
     system: str
@@ -108,6 +110,8 @@ class ModelRequest(Struct, frozen=True):
     run_id: str
     temperature: float = 0.2
     max_output_tokens: int | None = None
+    effort: Effort | None = None
+    response_schema: dict[str, Any] | None = None
     language: str = "en-US"
 
 
