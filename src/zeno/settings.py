@@ -64,7 +64,7 @@ class Settings(BaseSettings):
     max_steps: int = Field(10, ge=1, le=1000, description="Rounds with tools before a run must answer.")
     temperature: float = Field(0.2, ge=0, le=2)
     max_output_tokens: int | None = Field(None, ge=1)
-    log_level: str = Field("warning", description="Least severity that is logged: debug, info, warning or error.")
+    log_level: str = Field("error", description="Least severity that is logged: debug, info, warning or error.")
     openai: OpenAISettings = OpenAISettings()
     tools: ToolSettings = ToolSettings()
     agents: dict[str, AgentSettings] = {}

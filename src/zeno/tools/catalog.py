@@ -17,7 +17,7 @@ from zeno.tools.builtin.qr import generate_qr_code
 from zeno.tools.builtin.tables.tools import query_table, read_table
 from zeno.tools.builtin.weather import weather_tool
 from zeno.tools.builtin.word.tools import generate_word_report
-from zeno.tools.function import FunctionTool
+from zeno.tools.function import FunctionTool, lint
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,11 +31,12 @@ class Surroundings:
 
 
 def toolset(surroundings: Surroundings, modules: Sequence[str]) -> dict[str, Tool]:
-    """All tools by name. Raises `ConfigError` for a module that cannot be loaded and a name that is taken twice."""
+    """All tools by name. Raises `ConfigError` for a module that cannot be loaded, a name taken twice, a vague tool."""
     tools: dict[str, Tool] = {}
     for tool in (*_shipped(surroundings), *(tool for name in modules for tool in _of_module(name))):
         if tool.spec.name in tools:
             raise ConfigError("tool_twice", tool=tool.spec.name)
+        lint(tool.spec)
         tools[tool.spec.name] = tool
     return tools
 

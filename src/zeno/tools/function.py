@@ -97,42 +97,40 @@ def tool(
     source: str = "",
     timeout: float | None = None,
 ) -> Callable[[Body], FunctionTool]:
-    """Turn the decorated function into a tool named after it.
-
-    The docstring (Google style) says what the tool does and contains a sentence that begins with "Use"; its `Args:` section
-    describes each parameter. A parameter of type `ToolContext` receives the context of the call and is not shown to the model.
-    Raises `ConfigError` for a description or a parameter that a model could not understand.
-    """
+    """Turn the decorated function into a tool; see `function_tool`."""
 
     def make(body: Body) -> FunctionTool:
-        hints = typing.get_type_hints(body, include_extras=True)
-        signature = inspect.signature(body)
-        doc = docstring_parser.parse(inspect.getdoc(body) or "", style=docstring_parser.DocstringStyle.GOOGLE)
-        descriptions = {entry.arg_name: entry.description or "" for entry in doc.params}
-        context_name = next((name for name, hint in hints.items() if hint is ToolContext), None)
-        fields: list[tuple[Any, ...]] = []
-        for name, parameter in signature.parameters.items():
-            if name == context_name:
-                continue
-            hint: object = Annotated[hints.get(name, Any), msgspec.Meta(description=descriptions.get(name, ""))]
-            fields.append((name, hint) if parameter.default is parameter.empty else (name, hint, _default(parameter.default)))
-        tool_name = body.__name__
-        arguments = msgspec.defstruct(f"{tool_name}_arguments", fields, kw_only=True, forbid_unknown_fields=True)
-        description = "\n".join(part for part in (doc.short_description, doc.long_description) if part)
-        spec = ToolSpec(
-            name=tool_name,
-            description=description,
-            parameters=_schema(arguments),
-            effect=effect,
-            repeatable=repeatable,
-            action=action,
-            source=source,
-            timeout=timeout,
-        )
-        lint(spec)
-        return FunctionTool(spec=spec, arguments=arguments, body=body, context_name=context_name)
+        return function_tool(body, effect=effect, repeatable=repeatable, action=action, source=source, timeout=timeout)
 
     return make
+
+
+def function_tool(body: Body, **properties: Any) -> FunctionTool:
+    """A tool named after a function; `properties` are those of its `ToolSpec`.
+
+    The docstring (Google style) says what the tool does and when to use it; its `Args:` section describes each parameter. A
+    parameter of type `ToolContext` receives the context of the call and is not shown to the model.
+    """
+    hints = typing.get_type_hints(body, include_extras=True)
+    doc = docstring_parser.parse(inspect.getdoc(body) or "", style=docstring_parser.DocstringStyle.GOOGLE)
+    context_name = next((name for name, hint in hints.items() if hint is ToolContext), None)
+    fields = _fields(body, hints, {entry.arg_name: entry.description or "" for entry in doc.params}, context_name)
+    arguments = msgspec.defstruct(f"{body.__name__}_arguments", fields, kw_only=True, forbid_unknown_fields=True)
+    description = "\n".join(part for part in (doc.short_description, doc.long_description) if part)
+    spec = ToolSpec(name=body.__name__, description=description, parameters=_schema(arguments), **properties)
+    return FunctionTool(spec=spec, arguments=arguments, body=body, context_name=context_name)
+
+
+def _fields(
+    body: Body, hints: dict[str, Any], descriptions: dict[str, str], context_name: str | None
+) -> list[tuple[str, Any] | tuple[str, Any, Any]]:
+    fields: list[tuple[str, Any] | tuple[str, Any, Any]] = []
+    for name, parameter in inspect.signature(body).parameters.items():
+        if name != context_name:
+            hint: Any = Annotated[hints.get(name, Any), msgspec.Meta(description=descriptions.get(name, ""))]
+            required = parameter.default is parameter.empty
+            fields.append((name, hint) if required else (name, hint, _default(parameter.default)))
+    return fields
 
 
 def lint(spec: ToolSpec) -> None:
