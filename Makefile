@@ -25,6 +25,7 @@ check: $(VENV)/.developing
 bench: $(VENV)/.developing
 	$(BIN)/python benchmarks/loop.py
 	$(BIN)/python benchmarks/startup.py
+	$(BIN)/python -m benchmarks.models
 
 format: $(VENV)/.developing
 	$(BIN)/ruff format .

@@ -49,7 +49,7 @@ async def opened(url: str) -> AsyncIterator[Database]:
         raise ConfigError("database_unsupported", backend=location.get_backend_name())
     if location.database and location.database != ":memory:":
         Path(location.database).parent.mkdir(parents=True, exist_ok=True)
-    engine = create_async_engine(location.set(drivername="sqlite+aiosqlite"))
+    engine = create_async_engine(location.set(drivername="sqlite+aiosqlite"), pool_reset_on_return=None)
     event.listen(engine.sync_engine, "connect", _prepare_sqlite)
     event.listen(engine.sync_engine, "begin", _begin_sqlite)
     try:
