@@ -12,7 +12,7 @@ from zeno.core.commands import Command
 from zeno.core.endings import Ending
 from zeno.core.events import Event
 from zeno.i18n import catalogue
-from zeno.settings import AgentSettings, Settings
+from zeno.settings import AgentSettings, ModelSettings, PriceSettings, Settings
 from zeno.tools.catalog import Surroundings, toolset
 
 TARGET = Path(__file__).parent / "reference.md"
@@ -28,8 +28,9 @@ def _settings() -> Iterator[str]:
     yield "In `zeno.toml` (working directory, then `ZENO_HOME`) or as variables; a variable beats the file.\n"
     yield "| setting | variable | default | meaning |\n|---|---|---|---|"
     yield from _fields(Settings, "", "ZENO_")
-    yield from _fields(AgentSettings, "agents.NAME.", "ZENO_AGENTS__NAME__")
-    yield "\n`OPENAI_BASE_URL`, `OPENAI_API_KEY` and `OPENAI_MODEL` are read where `[openai]` says nothing.\n"
+    for name, model in (("agents", AgentSettings), ("models", ModelSettings), ("prices", PriceSettings)):
+        yield from _fields(model, f"{name}.NAME.", f"ZENO_{name.upper()}__NAME__")
+    yield "\n`OPENAI_BASE_URL`, `OPENAI_API_KEY` and `OPENAI_MODEL` are read where `[openai]` says nothing; so are `ANTHROPIC_...`.\n"
 
 
 def _fields(model: type[BaseModel], prefix: str, variable: str) -> Iterator[str]:
@@ -37,8 +38,12 @@ def _fields(model: type[BaseModel], prefix: str, variable: str) -> Iterator[str]
         kind = field.annotation
         if isinstance(kind, type) and issubclass(kind, BaseModel):
             yield from _fields(kind, f"{prefix}{name}.", f"{variable}{name.upper()}__")
-        elif name != "agents":
-            default = "" if field.default is None else msgspec.json.encode(field.default, enc_hook=str).decode()
+        elif name not in {"agents", "models", "prices"}:
+            default = (
+                ""
+                if field.default is None or field.is_required()
+                else msgspec.json.encode(field.default, enc_hook=str).decode()
+            )
             yield f"| `{prefix}{name}` | `{variable}{name.upper()}` | `{default}` | {field.description or ''} |"
 
 
