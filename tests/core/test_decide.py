@@ -45,6 +45,11 @@ TABLE = {
         POLICY,
         CallTools((call("look"),)),
     ),
+    "a tool that was taken away is not carried out": (
+        replace(calling(call("look"), call("write")), hidden=frozenset({"look"})),
+        POLICY,
+        CloseCalls((call("look"),), "failed", "tool_hidden"),
+    ),
     "an unknown tool is dispatched to be refused": (calling(call("fly")), POLICY, CallTools((call("fly"),))),
     "danger without consent is refused": (
         calling(call("mail"), call("look")),
@@ -74,16 +79,25 @@ TABLE = {
     ),
     "the round after the last permitted one has no tools": (replace(ASKED, step=2), POLICY, AskModel(3, final=True)),
     "calls after the last round are not carried out": (
-        calling(call("look"), call("write"), step=3),
+        replace(calling(call("look"), call("write"), step=3), last_round=True),
         POLICY,
         CloseCalls((call("look"), call("write")), "failed", "step_limit"),
     ),
     "the answer of the last round ends at the limit": (
-        said("so far", "answer", 3),
+        replace(said("so far", "answer", 3), last_round=True),
         POLICY,
         Finish("limit_reached", "max_steps"),
     ),
-    "a last round that only calls tools ends too": (replace(ASKED, step=3), POLICY, Finish("limit_reached", "max_steps")),
+    "a last round that only calls tools ends too": (
+        replace(ASKED, step=3, last_round=True),
+        POLICY,
+        Finish("limit_reached", "max_steps"),
+    ),
+    "a last round before the limit is one of a run that got nowhere": (
+        replace(said("so far", "answer"), last_round=True),
+        POLICY,
+        Finish("loop_guard", "no_progress"),
+    ),
     "an empty reply is asked again": (replace(ASKED, step=1, empty_replies=1), POLICY, AskModel(2, nudge=True)),
     "empty replies are not asked again for ever": (
         replace(ASKED, step=3, empty_replies=3),

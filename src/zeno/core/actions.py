@@ -9,12 +9,15 @@ from zeno.core.messages import Outcome, ToolCall
 class AskModel(Struct, frozen=True):
     """Ask the model.
 
-    `final` takes the tools away, so that it must answer from what is known; `nudge` says that its last reply was empty.
+    `final` takes the tools away, so that it must answer from what is known; `nudge` says that its last reply was empty. `hint`
+    tells it that it goes in circles, and the tools in `hidden` are taken away for that.
     """
 
     step: int
     final: bool = False
     nudge: bool = False
+    hint: str = ""
+    hidden: frozenset[str] = frozenset()
 
 
 class CallTools(Struct, frozen=True):

@@ -2,12 +2,14 @@
 
 from msgspec import Struct
 
+from zeno.core.ports import Effort
+
 
 class AgentSpec(Struct, frozen=True, forbid_unknown_fields=True):
     """One agent.
 
     `model` is a model's name in the settings; `tools` the names it may call, `None` for all. `max_steps` limits the rounds with
-    tools, `temperature` is the provider's scale, `language` the one that documents and questions are in.
+    tools, `temperature` is the provider's scale, `effort` is how much to reason, `language` the one of documents and questions.
     """
 
     name: str
@@ -17,5 +19,6 @@ class AgentSpec(Struct, frozen=True, forbid_unknown_fields=True):
     max_steps: int = 10
     temperature: float = 0.2
     max_output_tokens: int | None = None
+    effort: Effort | None = None
     language: str = "en-US"
     allow_danger: bool = False

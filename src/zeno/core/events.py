@@ -27,9 +27,15 @@ class UserSaid(Struct, frozen=True, forbid_unknown_fields=True, tag="user_said")
 
 
 class StepStarted(Struct, frozen=True, forbid_unknown_fields=True, tag="step_started"):
-    """The model is being asked. A second one of the same `step` voids what was streamed since the first."""
+    """The model is being asked. A later one of the same `step`, after a failed attempt or a crash, voids what was streamed.
+
+    `final` says that it gets no tools any more and must answer, `hidden` names those taken away because they led nowhere.
+    """
 
     step: int
+    attempt: int = 1
+    final: bool = False
+    hidden: frozenset[str] = frozenset()
 
 
 class ModelReplied(Struct, frozen=True, forbid_unknown_fields=True, tag="model_replied"):
@@ -44,20 +50,25 @@ class ModelReplied(Struct, frozen=True, forbid_unknown_fields=True, tag="model_r
 
 
 class ToolStarted(Struct, frozen=True, forbid_unknown_fields=True, tag="tool_started"):
-    """A call is about to be carried out. Written before the tool runs."""
+    """A call is about to be carried out. Written before the tool runs.
+
+    `repaired` says that its arguments were no valid JSON and had to be mended.
+    """
 
     step: int
     call_id: str
     name: str
     action: ActionKind
+    repaired: bool = False
 
 
 class ToolFinished(Struct, frozen=True, forbid_unknown_fields=True, tag="tool_finished"):
-    """What became of a call. `code` says why when it was not done."""
+    """What became of a call. `code` says why when it was not done, `usage` counts the tokens that a sub-model took."""
 
     step: int
     result: ToolResult
     code: str = ""
+    usage: Usage = Usage()
 
 
 class CancelRequested(Struct, frozen=True, forbid_unknown_fields=True, tag="cancel_requested"):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from zeno.core.messages import Message
-from zeno.core.ports import ModelClient, Tool
+from zeno.core.ports import Effort, ModelClient, Tool
 from zeno.core.state import Policy
 
 
@@ -24,3 +24,4 @@ class Kit:
     history: tuple[Message, ...] = ()
     temperature: float = 0.2
     max_output_tokens: int | None = None
+    effort: Effort | None = None

@@ -6,14 +6,14 @@ user: to pause, to cancel and to resume it is closed and later run again on the 
 """
 
 import asyncio
-import json
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Any, assert_never
+from typing import assert_never
 
 from msgspec.structs import replace
 
 from zeno.core.actions import AskModel, CallTools, CloseCalls, Finish
+from zeno.core.arguments import arguments_of
 from zeno.core.endings import Ending
 from zeno.core.errors import EffectUnknown, ModelUnavailable, ToolFailed
 from zeno.core.events import Event, ModelReplied, RunEnded, StepStarted, ToolFinished, ToolStarted
@@ -24,6 +24,12 @@ from zeno.core.prompt import CLOSED, model_request
 from zeno.core.state import RunState, apply, decide
 
 Told = AsyncGenerator[Event | Delta, None]
+
+MOST_ATTEMPTS = 2
+"""How often one step asks the model, when its reply breaks off after some of it was shown."""
+
+MOST_NAMES = 30
+"""How many permitted tools an error names."""
 
 
 async def run(state: RunState, kit: Kit) -> Told:
@@ -51,38 +57,50 @@ def _act(state: RunState, kit: Kit) -> Told:
 
 
 async def _ask_model(state: RunState, kit: Kit, action: AskModel) -> Told:
-    yield StepStarted(action.step)
-    async with aclosing(kit.model.stream(model_request(state, kit, action))) as stream:
-        async for item in stream:
-            if not isinstance(item, Reply):
-                yield item
-                continue
-            yield ModelReplied(
-                step=action.step,
-                message=_with_unique_ids(item.message, state, action.step),
-                turn=item.turn,
-                usage=item.usage,
-                finish_reason=item.finish_reason,
-                model=item.model,
-            )
-            return
-    raise ModelUnavailable("reply_incomplete")
+    """Ask, and once more when a reply broke off that was partly shown: the new attempt voids it."""
+    request = model_request(state, kit, action)
+    for attempt in range(1, MOST_ATTEMPTS + 1):
+        yield StepStarted(action.step, attempt, action.final, action.hidden)
+        shown = False
+        try:
+            async with aclosing(kit.model.stream(request)) as stream:
+                async for item in stream:
+                    if isinstance(item, Reply):
+                        yield _replied(item, state, action.step)
+                        return
+                    yield item
+                    shown = True
+            raise ModelUnavailable("reply_incomplete", retryable=True)
+        except ModelUnavailable as error:
+            if not (shown and error.retryable) or attempt == MOST_ATTEMPTS:
+                raise
+
+
+def _replied(reply: Reply, state: RunState, step: int) -> ModelReplied:
+    message = _with_unique_ids(reply.message, state, step)
+    return ModelReplied(step, message, reply.turn, reply.usage, reply.finish_reason, reply.model)
 
 
 async def _call_tools(state: RunState, kit: Kit, calls: tuple[ToolCall, ...]) -> Told:
     for call in calls:
         tool = kit.tools.get(call.name)
-        yield ToolStarted(state.step, call.id, call.name, tool.spec.action if tool else "TOOL_CALL")
-    tasks = [asyncio.create_task(_call_tool(kit, call), name=f"{call.name} {call.id}") for call in calls]
+        yield ToolStarted(state.step, call.id, call.name, tool.spec.action if tool else "TOOL_CALL", _is_repaired(call))
+    tasks = [asyncio.create_task(_call_tool(kit, call, state.step), name=f"{call.name} {call.id}") for call in calls]
     try:
         for finished in asyncio.as_completed(tasks):
-            result, code = await finished
-            yield ToolFinished(state.step, result, code)
+            yield await finished
     finally:
         for task in tasks:
             task.cancel()
         # A tool that ignores its cancellation is left behind: stopping must not depend on its goodwill.
         await asyncio.wait(tasks, timeout=1)
+
+
+def _is_repaired(call: ToolCall) -> bool:
+    try:
+        return arguments_of(call).repaired
+    except ToolFailed:
+        return False
 
 
 async def _close_calls(state: RunState, action: CloseCalls) -> Told:
@@ -101,38 +119,20 @@ def ended(state: RunState, ending: Ending, code: str, **params: str | int) -> Ru
     return RunEnded(ending, code, params, state.step, done, failed)
 
 
-async def _call_tool(kit: Kit, call: ToolCall) -> tuple[ToolResult, str]:
+async def _call_tool(kit: Kit, call: ToolCall, step: int) -> ToolFinished:
     """The one place of dispatch: nothing that is not registered runs, and nothing with arguments that are no JSON object."""
     try:
         tool = kit.tools.get(call.name)
         if tool is None:
-            permitted = ", ".join(kit.tools) or "none"
+            permitted = ", ".join(list(kit.tools)[:MOST_NAMES]) or "none"
             raise ToolFailed(f"There is no tool {call.name!r}. Permitted: {permitted}.", code="unknown_tool")
         ctx = ToolContext(kit.run_id, call.id, kit.workspace, kit.language)
-        output = await tool.call(parse_arguments(call), ctx)
+        output = await tool.call(arguments_of(call).value, ctx)
     except EffectUnknown as failure:
-        return ToolResult(call.id, call.name, "unknown", failure.message), failure.code
+        return ToolFinished(step, ToolResult(call.id, call.name, "unknown", failure.message), failure.code)
     except ToolFailed as failure:
-        return ToolResult(call.id, call.name, "failed", failure.message), failure.code
-    return ToolResult(call.id, call.name, "done", output.text, output.files), ""
-
-
-def parse_arguments(call: ToolCall) -> dict[str, Any]:
-    """The arguments as an object; an empty text is an empty object. Raises `ToolFailed` with the position of the fault."""
-    try:
-        arguments = json.loads(call.arguments) if call.arguments.strip() else {}
-    except json.JSONDecodeError as error:
-        raise _malformed(call, f"are not valid JSON: {error}") from None
-    if not isinstance(arguments, dict):
-        raise _malformed(call, "must be one JSON object")
-    return arguments
-
-
-def _malformed(call: ToolCall, fault: str, most: int = 200) -> ToolFailed:
-    """The failure of unreadable arguments, with their head and length only: a huge payload would inflate the next prompt."""
-    text = call.arguments
-    head = text if len(text) <= most else f"{text[:most]}… ({len(text)} characters)"
-    return ToolFailed(f"The arguments of {call.name} {fault}. The tool has not run. They begin: {head}", code="bad_arguments")
+        return ToolFinished(step, ToolResult(call.id, call.name, "failed", failure.message), failure.code)
+    return ToolFinished(step, ToolResult(call.id, call.name, "done", output.text, output.files), usage=output.usage)
 
 
 def _with_unique_ids(message: Message, state: RunState, step: int) -> Message:

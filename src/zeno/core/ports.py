@@ -48,10 +48,11 @@ class ToolContext(Struct, frozen=True):
 
 
 class ToolOutput(Struct, frozen=True):
-    """What a tool gives back: text for the model (conclusion first) and the files it produced."""
+    """What a tool gives back: text for the model (conclusion first), the files it produced, and the tokens it used."""
 
     text: str
     files: tuple[FilePart, ...] = ()
+    usage: Usage = Usage()
 
 
 class Tool(Protocol):

@@ -19,6 +19,7 @@ CLOSED = {
     "cancelled": "Cancelled by the user before this tool began.",
     "cancelled_at_work": "Cancelled by the user while this tool was at work. It may have taken effect.",
     "step_limit": "Not carried out: the permitted number of steps is used up.",
+    "tool_hidden": "Not carried out: this tool was taken away, because calling it again and again brought nothing new.",
     "interrupted": (
         "The run was interrupted while this tool was at work. Whether it took effect is unknown; it was not run again. "
         "Check before trying again, and tell the user."
@@ -37,12 +38,13 @@ def model_request(state: RunState, kit: Kit, action: AskModel) -> ModelRequest:
     """The request of one step."""
     return ModelRequest(
         system=f"{RULES}\n\n{kit.instructions}".rstrip(),
-        tools=() if action.final else tuple(tool.spec for tool in kit.tools.values()),
+        tools=() if action.final else tuple(tool.spec for name, tool in kit.tools.items() if name not in action.hidden),
         messages=(*kit.history, *state.messages),
         context=_context(state, kit, action),
         run_id=kit.run_id,
         temperature=kit.temperature,
         max_output_tokens=kit.max_output_tokens,
+        effort=kit.effort,
         language=kit.language,
     )
 
@@ -56,6 +58,8 @@ def _context(state: RunState, kit: Kit, action: AskModel) -> str:
         lines.append(f"Done so far: {', '.join(state.tools_done)}.")
     if state.tools_failed:
         lines.append(f"Failed so far: {', '.join(state.tools_failed)}.")
+    if action.hint:
+        lines.append(action.hint)
     if action.nudge:
         lines.append(_NUDGE)
     if action.final:

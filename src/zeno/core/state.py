@@ -21,13 +21,14 @@ from zeno.core.events import (
 )
 from zeno.core.messages import Message, ToolCall, ToolResult, Usage
 from zeno.core.ports import ToolSpec, Turn
+from zeno.core.progress import stuck
 
 MOST_EMPTY_REPLIES = 2
 """How often an empty reply is answered by asking again before the run gives up."""
 
 
 class RunState(Struct, frozen=True):
-    """What is known of a run. `step` counts the replies so far.
+    """What is known of a run. `step` counts the replies so far, `last_round` says that the last one had to be an answer.
 
     `open_calls` are the calls of the last reply that have no result yet, `started` those of them that were begun; `results` are
     the results that the last reply's calls have so far. When the last call is closed they become one message, in call order.
@@ -40,6 +41,9 @@ class RunState(Struct, frozen=True):
     turn: Turn | None = None
     step: int = 0
     empty_replies: int = 0
+    asked_final: bool = False
+    last_round: bool = False
+    hidden: frozenset[str] = frozenset()
     cancel_requested: bool = False
     usage: Usage = Usage()
     tools_done: tuple[str, ...] = ()
@@ -69,14 +73,14 @@ def apply(state: RunState, event: Event) -> RunState:
             return state
         case UserSaid(parts):
             return replace(state, messages=(*state.messages, Message("user", parts)), turn=None, empty_replies=0)
-        case StepStarted():
-            return state
+        case StepStarted(final=final, hidden=hidden):
+            return replace(state, asked_final=final, hidden=hidden)
         case ModelReplied():
             return _with_reply(state, event)
         case ToolStarted(call_id=call_id):
             return replace(state, started=state.started | {call_id})
-        case ToolFinished(result=result):
-            return _with_result(state, result)
+        case ToolFinished(result=result, usage=usage):
+            return _with_result(state, result, usage)
         case CancelRequested():
             return replace(state, cancel_requested=True)
         case RunEnded(ending=ending):
@@ -90,17 +94,24 @@ def decide(state: RunState, policy: Policy) -> Action:
         return Finish("cancelled", "cancelled")
     if state.open_calls:
         return _decide_calls(state, policy)
-    if state.step > policy.max_steps:
-        return Finish("limit_reached", "max_steps")
-    if state.empty_replies:
-        if state.empty_replies > MOST_EMPTY_REPLIES:
-            return Finish("model_failed", "empty_reply")
-        return AskModel(state.step + 1, final=state.step >= policy.max_steps, nudge=True)
+    if state.last_round:
+        over = state.step > policy.max_steps
+        return Finish("limit_reached", "max_steps") if over else Finish("loop_guard", "no_progress")
+    if state.empty_replies > MOST_EMPTY_REPLIES:
+        return Finish("model_failed", "empty_reply")
+    if state.empty_replies or state.turn is None:
+        return _ask(state, policy)
     if state.turn == "answer":
         return Finish("answered", "answered")
-    if state.turn == "question" or (state.turn == "note" and _asks(state.messages[-1].text)):
+    if state.turn == "question" or _asks(state.messages[-1].text):
         return Finish("asked_user", "asked_user")
-    return AskModel(state.step + 1, final=state.step >= policy.max_steps)
+    return _ask(state, policy)
+
+
+def _ask(state: RunState, policy: Policy) -> AskModel:
+    verdict = stuck(state.messages)
+    final = state.step >= policy.max_steps or verdict.stop
+    return AskModel(state.step + 1, final, nudge=bool(state.empty_replies), hint=verdict.hint, hidden=verdict.hidden)
 
 
 def _decide_calls(state: RunState, policy: Policy) -> Action:
@@ -110,8 +121,10 @@ def _decide_calls(state: RunState, policy: Policy) -> Action:
         return CloseCalls((first,), "cancelled", "cancelled")
     if state.cancel_requested:
         return CloseCalls((first,), "cancelled" if spec and spec.may_run_again else "unknown", "cancelled_at_work")
-    if state.step > policy.max_steps:
+    if state.last_round:
         return CloseCalls(state.open_calls, "failed", "step_limit")
+    if first.name in state.hidden and first.id not in state.started:
+        return CloseCalls((first,), "failed", "tool_hidden")
     if first.id in state.started and not (spec and spec.may_run_again):
         return CloseCalls((first,), "unknown", "interrupted")
     if spec and spec.effect == "danger" and not policy.allow_danger:
@@ -120,7 +133,7 @@ def _decide_calls(state: RunState, policy: Policy) -> Action:
         return CallTools((first,))
     calls = []
     for call in state.open_calls:
-        if not _is_read(call, policy):
+        if not _is_read(call, policy) or call.name in state.hidden:
             break
         calls.append(call)
     return CallTools(tuple(calls))
@@ -144,17 +157,19 @@ def _with_reply(state: RunState, event: ModelReplied) -> RunState:
         results=(),
         turn=None if calls else event.turn,
         step=event.step,
+        last_round=state.asked_final,
         empty_replies=state.empty_replies + 1 if empty else 0,
         usage=state.usage + event.usage,
     )
 
 
-def _with_result(state: RunState, result: ToolResult) -> RunState:
+def _with_result(state: RunState, result: ToolResult, usage: Usage) -> RunState:
     done = result.outcome == "done"
     state = replace(
         state,
         open_calls=tuple(call for call in state.open_calls if call.id != result.call_id),
         results=(*state.results, result),
+        usage=state.usage + usage,
         tools_done=(*state.tools_done, result.name) if done else state.tools_done,
         tools_failed=state.tools_failed if done else (*state.tools_failed, result.name),
     )

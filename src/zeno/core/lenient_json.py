@@ -1,0 +1,343 @@
+"""JSON as models write it, read from left to right: slips that leave one meaning are passed over, others are refused.
+
+The mistakes are those of everyday: prose and fences around the value, commas and brackets too many or too few, other quotes,
+bare keys, comments, Python's words, full-width punctuation, control characters and unknown escapes in strings, an early end.
+Every expression is possessive or bounded and nothing is read twice, so the time grows with the length of the text.
+"""
+
+import json
+import math
+import re
+from typing import Any, NoReturn
+
+MOST_DEPTH = 100
+"""How many containers may be open at once."""
+
+_ESCAPED_ONCE_TOO_OFTEN = re.compile(r'\s*[{\[]\s*\\"')
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
+_ESCAPES = {'"': '"', "'": "'", "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+_WINDOWS_PATH = re.compile(r"[A-Za-z]:\\[^\\]")
+
+_SPACE = r"\s\ufeff\u200b-\u200d\u2060"
+_BLANK = re.compile(rf"(?:[{_SPACE}]++|\\[nrt]|(?://|\#)[^\n]*+|/\*.*?(?:\*/|\Z))*+", re.DOTALL)
+_FENCE = re.compile(rf"[{_SPACE}]*+```[\w-]*+(.*)```[{_SPACE}]*+", re.DOTALL)
+_OPENING = re.compile(r"[{\[｛［]")
+_BRACKET = re.compile(r"[{}\[\]｛｝［］]")
+_FENCE_OPENING = re.compile(rf"[\w-]*+[{_SPACE}]*+")
+_CLOSING_RUN = re.compile(rf"[{_SPACE},，}}\]｝］]*+")
+_BARE = re.compile(r"[\w.+$%-]+")
+_NAME = re.compile(r"[^\W\d][\w$.-]*+|\$[\w$.-]*+")
+_KEY = r"""(?:"[^"\\]{0,99}"|'[^'\\]{0,99}'|“[^”\\]{0,99}”|[^\W\d][\w$.-]{0,99})\s*+[:：]"""
+_NEXT = re.compile(rf"([,，\s]*+)(?:({_KEY})|(.)|\Z)", re.DOTALL)
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+_BEGUN_NUMBER = re.compile(r"-?[0-9]*\.?[0-9]*[eE]?[+-]?")
+_CURLY = re.compile(r"""((?:[^”“"\\]++|\\.|[“"](?!\s*+(?:[,:}\]，：｝］]|\Z)))*+)([”“"]|\\?\Z)""", re.DOTALL)
+_STRINGS = {
+    '"': re.compile(r'((?:[^"\\]++|\\.)*+)("|\\?\Z)', re.DOTALL),
+    "'": re.compile(r"((?:[^'\\]++|\\.|(?<=\w)'(?=\w))*+)('|\\?\Z)", re.DOTALL),
+    "“": _CURLY,
+    "”": _CURLY,
+    "‘": re.compile(r"((?:[^’\\]++|\\.)*+)(’|\\?\Z)", re.DOTALL),
+    "＂": re.compile(r"((?:[^＂\\]++|\\.)*+)(＂|\\?\Z)", re.DOTALL),
+}
+"""By the opening quote, a string's body and its end. An apostrophe between letters ends nothing, and neither does a quote
+inside curly quotes unless it stands where a string may end."""
+
+_LITERALS = {"true": True, "false": False, "null": None, "True": True, "False": False, "None": None}
+_CLOSER = {"{": "}", "[": "]"}
+_PLAIN = dict(zip("｛｝［］，：", "{}[],:", strict=True))
+
+
+def read_leniently(text: str) -> tuple[Any, bool]:
+    """The one value in `text`, and whether the text ended before the value did.
+
+    Raises:
+        ValueError: there is no value, or more than one, or one that could be read in two ways; with line and column.
+    """
+    if _ESCAPED_ONCE_TOO_OFTEN.match(text):
+        text = _unescaped(text)
+    reader = _Reader(text)
+    try:
+        return reader.read(), reader.truncated
+    except _Fault as fault:
+        raise json.JSONDecodeError(fault.reason, text, fault.at) from None
+
+
+class _Fault(Exception):
+    """What is wrong at which offset; cheap, because a bracket in prose is found out by one."""
+
+    def __init__(self, reason: str, at: int) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.at = at
+
+
+class _Nothing:
+    """The place of a value that was never written."""
+
+
+class _Reader:
+    """Reads one text from left to right. `open` holds the brackets that are still to come, the innermost last."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        self.open: list[str] = []
+        self.certain = False
+        self.truncated = False
+
+    def read(self) -> Any:
+        """The one value of the text."""
+        alone = self._alone()
+        if alone is not _Nothing:
+            return alone
+        self.at, self.truncated = 0, False
+        values, prose = self._values()
+        values = (prose and [value for value in values if isinstance(value, dict)]) or values
+        if not values:
+            self._fail("there is no JSON object or array", 0)
+        if any(value != values[0] for value in values):
+            self._fail("there are several different JSON values, send one", 0)
+        return values[0]
+
+    def _alone(self) -> Any:
+        """The string, number or word that is the whole text, in a fence or not."""
+        fenced = _FENCE.fullmatch(self.text)
+        inner = _Reader(fenced[1] if fenced else self.text)
+        if inner._peek() in ("", *_CLOSER):
+            return _Nothing
+        doubtful = inner._peek() != '"'
+        try:
+            value = inner._value()
+        except _Fault:
+            return _Nothing
+        self.truncated = inner.truncated
+        return _Nothing if inner._peek() or (inner.truncated and doubtful) else value
+
+    def _values(self) -> tuple[list[Any], bool]:
+        """The objects and arrays of the text, and whether there are words around them.
+
+        A bracket in prose that turns out to hold words is prose as well; one that opens the text or a fence, that holds a
+        member or that has brackets in it is JSON and must be readable, or a part of an object would be taken for the whole.
+        """
+        found, prose = [], False
+        self._peek()
+        while (opening := _OPENING.search(self.text, self.at)) and not self.truncated:
+            before = self.text[self.at : opening.start()]
+            self.certain = not before or bool(_FENCE_OPENING.fullmatch(before.rpartition("```")[2]) and "```" in before)
+            prose = prose or bool(before)
+            self.at = opening.start()
+            try:
+                value = self._value()
+            except _Fault as fault:
+                inner = _BRACKET.search(self.text, fault.at)
+                if self.certain or (inner and _OPENING.match(inner[0])):
+                    raise
+                self.open.clear()
+                self.at = inner.end() if inner else len(self.text)
+                continue
+            if self.certain or not self.truncated:
+                found.append(value)
+            self._leave()
+        self.truncated = self.truncated and self.certain
+        return found, prose or bool(self.text[self.at :].strip())
+
+    def _leave(self) -> None:
+        """Pass the brackets that are too many. What looks like more members would be lost, so it is refused."""
+        end = self.at
+        self._pass(_CLOSING_RUN)
+        follows = _NEXT.match(self.text, self.at)
+        comma = any(char in ",，" for char in self.text[end : self.at])
+        if follows and ((follows[2] and (comma or follows[2][0] in _STRINGS)) or (comma and _is_value(follows[3]))):
+            self._fail("the text goes on after its last closing bracket")
+        self._peek()
+
+    def _value(self) -> Any:
+        char = self._peek()
+        if char in _CLOSER:
+            return self._container(_CLOSER[char])
+        if char in _STRINGS:
+            return self._string()
+        return self._bare() if char else self._missing("a value")
+
+    def _container(self, closer: str) -> Any:
+        if len(self.open) == MOST_DEPTH:
+            self._fail(f"more than {MOST_DEPTH} brackets are open")
+        self.at += 1
+        self.open.append(closer)
+        members: dict[str, Any] = {}
+        items: list[Any] = []
+        previous = None
+        while self._goes_on(closer, previous):
+            if closer == "}":
+                self._member(members)
+            elif (item := self._value()) is not _Nothing:
+                items.append(item)
+            self.certain = True
+            previous = self.at
+        self.open.pop()
+        return members if closer == "}" else items
+
+    def _goes_on(self, closer: str, previous: int | None) -> bool:
+        """Whether another member comes; `previous` is where the last one ended. Passes commas and the container's end."""
+        comma = previous is None
+        while (char := self._peek()) == ",":
+            self.at += 1
+            comma = True
+        if not char:
+            self._missing(f"the closing {closer}", fatal=False)
+            return False
+        if char in "}]":
+            if char == closer or self._is_mistyped(char):
+                self.at += 1
+            return False
+        if previous is not None and not comma:
+            self._check_gap(previous)
+        return True
+
+    def _check_gap(self, previous: int) -> None:
+        """Refuse a missing comma where the text may just as well be one number with a space or one string with quotes in it."""
+        before, after, gap = self.text[previous - 1], self.text[self.at], self.text[previous : self.at]
+        if (not gap and before in _STRINGS) or (before.isdigit() and after.isdigit() and "\n" not in gap):
+            self._fail("a comma is missing")
+
+    def _is_mistyped(self, char: str) -> bool:
+        """Whether a closing bracket of the wrong kind ends the innermost container; else that one's own bracket is missing."""
+        outer = self.open[:-1]
+        if char not in outer:
+            return True
+        level = len(outer) - 1 - outer[::-1].index(char)
+        mistyped, missing = self._fits(outer), self._fits(outer[:level])
+        if mistyped and missing:
+            self._fail(f"the bracket {self.open[-1]} is missing or is another one by mistake")
+        return mistyped
+
+    def _fits(self, still_open: list[str]) -> bool:
+        """Whether what comes after this bracket suits containers that are open then."""
+        left = list(still_open)
+        for found in _NEXT.finditer(self.text, self.at + 1):
+            char = _PLAIN.get(found[3], found[3])
+            if not found[2] and char in ("}", "]"):
+                if not left or left.pop() != char:
+                    return False
+                continue
+            goes_on = bool(found[2]) or bool(found[1].strip()) or char in _STRINGS
+            return left[-1:] == ["}" if found[2] else "]"] if goes_on else not left
+        return not left
+
+    def _member(self, members: dict[str, Any]) -> None:
+        start = self.at
+        key = self._key()
+        if (char := self._peek()) != ":":
+            if char:
+                self._fail(f"after the key {_shown(key)} a colon is missing")
+            self._missing("the colon after a key")
+            return
+        self.at += 1
+        self.certain = True
+        if (value := self._value()) is _Nothing:
+            return
+        if key in members and members[key] != value:
+            self._fail(f"the key {_shown(key)} is there twice, with different values", start)
+        members[key] = value
+
+    def _key(self) -> str:
+        if self._peek() in _STRINGS:
+            return self._string()
+        name = _NAME.match(self.text, self.at)
+        if not name:
+            self._fail(f"a key in double quotes is expected, not {self._here()}")
+        self.at = name.end()
+        return name[0]
+
+    def _string(self) -> str:
+        found = _STRINGS[self.text[self.at]].match(self.text, self.at + 1)
+        if not found:
+            self._fail("a string cannot be read")
+        self.at = found.end()
+        self.truncated = self.truncated or found[2] in ("", "\\")
+        return _unescaped(found[1])
+
+    def _bare(self) -> Any:
+        found = _BARE.match(self.text, self.at)
+        word = found[0] if found else self.text[self.at]
+        end = self.at + len(word)
+        if word in _LITERALS:
+            self.at = end
+            return _LITERALS[word]
+        if number := _NUMBER.fullmatch(word):
+            return self._number(word, whole=number.lastindex is None)
+        begun = _BEGUN_NUMBER.fullmatch(word) or any(full.startswith(word) for full in _LITERALS)
+        if end < len(self.text) or not begun:
+            self._fail(f"a value is expected, not {self._here()}; text needs double quotes, a number has no separators")
+        self.at = end
+        return self._missing("the rest of a value")
+
+    def _number(self, word: str, whole: bool) -> float:
+        try:
+            number = int(word) if whole else finite(word)
+        except ValueError:
+            self._fail(f"the number {_shown(word)} is too large")
+        self.at += len(word)
+        return number
+
+    def _peek(self) -> str:
+        """The next character that means something, full width as ASCII; "" at the end of the text or of its fence."""
+        self._pass(_BLANK)
+        if self.text.startswith("```", self.at):
+            return ""
+        char = self.text[self.at : self.at + 1]
+        return _PLAIN.get(char, char)
+
+    def _pass(self, pattern: re.Pattern[str]) -> None:
+        if found := pattern.match(self.text, self.at):
+            self.at = found.end()
+
+    def _missing(self, what: str, fatal: bool = True) -> type[_Nothing]:
+        """At the end of the text it was cut off; at the end of a fence something was forgotten."""
+        if self.at >= len(self.text):
+            self.truncated = True
+        elif fatal:
+            self._fail(f"{what} is missing")
+        return _Nothing
+
+    def _here(self) -> str:
+        return _shown(self.text[self.at : self.at + 21])
+
+    def _fail(self, reason: str, at: int | None = None) -> NoReturn:
+        raise _Fault(reason, self.at if at is None else at)
+
+
+def _is_value(char: str | None) -> bool:
+    return bool(char) and (char in _STRINGS or str(char).isdigit() or char == "-")
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= 20 else f"{text[:20]}…")
+
+
+def finite(word: str) -> float:
+    """A number with a fraction or an exponent. Raises `ValueError` when it is none that JSON knows."""
+    number = float(word)
+    if not math.isfinite(number):
+        raise ValueError(f"{word} is not a JSON number")
+    return number
+
+
+def paired(text: str) -> str:
+    """`text` with surrogate pairs as the characters they stand for, and halves of pairs as U+FFFD."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _unescaped(body: str) -> str:
+    """A string's text. A backslash that begins no escape is itself; in a Windows path with such a one, all of them are."""
+    if "\\" not in body:
+        return body
+    unknown = any(found[2] and found[2] not in _ESCAPES for found in _ESCAPE.finditer(body))
+    if unknown and _WINDOWS_PATH.match(body):
+        return body
+    return paired(_ESCAPE.sub(_character, body))
+
+
+def _character(escape: re.Match[str]) -> str:
+    return chr(int(escape[1], 16)) if escape[1] else _ESCAPES.get(escape[2], escape[0])
