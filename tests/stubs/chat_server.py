@@ -15,12 +15,20 @@ class ChatServer:
 
     answers: list[tuple[int, list[bytes]]] = field(default_factory=list)
     requests: list[dict[str, Any]] = field(default_factory=list)
+    bodies: list[bytes] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
     url: str = ""
     models: tuple[str, ...] = ("nomic-embed-text", "tiny-chat")
     closed_early: threading.Event = field(default_factory=threading.Event)
     hang: bool = False
+    keep_alive: bool = False
+    """Whether replies are chunked and connections stay open; then a reply can also break off."""
+    cut: bool = False
+    """Whether the connection breaks where a reply would end."""
+    connections: int = 0
+    content_type: str = "text/event-stream"
+    extra_headers: dict[str, str] = field(default_factory=dict)
 
     def says(self, *chunks: dict[str, Any], done: bool = True) -> None:
         """Answer the next request with these chunks."""
@@ -58,6 +66,12 @@ def usage(prompt: int, completion: int, cached: int = 0) -> dict[str, Any]:
     }
 
 
+def shared(first: bytes, second: bytes) -> bytes:
+    """The bytes with which two requests begin alike."""
+    differs = next((at for at, (one, other) in enumerate(zip(first, second, strict=False)) if one != other), len(first))
+    return first[:differs]
+
+
 @contextmanager
 def chat_server() -> Iterator[ChatServer]:
     """The endpoint, for as long as the block lasts."""
@@ -65,6 +79,10 @@ def chat_server() -> Iterator[ChatServer]:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+
+        def setup(self) -> None:
+            super().setup()
+            state.connections += 1
 
         def log_message(self, *_: object) -> None:
             pass
@@ -77,23 +95,31 @@ def chat_server() -> Iterator[ChatServer]:
             self.wfile.write(body)
 
         def do_POST(self) -> None:
-            state.requests.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+            state.bodies.append(self.rfile.read(int(self.headers["content-length"])))
+            state.requests.append(json.loads(state.bodies[-1]))
             state.paths.append(self.path)
             state.headers.append({name.lower(): value for name, value in self.headers.items()})
             status, pieces = state.answers.pop(0)
-            self.send_response(status)
-            self.send_header("content-type", "text/event-stream" if status == 200 else "application/json")
-            self.send_header("connection", "close")
+            if "date" in state.extra_headers:
+                self.send_response_only(status)
+            else:
+                self.send_response(status)
+            self.send_header("content-type", state.content_type if status == 200 else "application/json")
+            self.send_header(*(("transfer-encoding", "chunked") if state.keep_alive else ("connection", "close")))
+            for name, value in state.extra_headers.items():
+                self.send_header(name, value)
             self.end_headers()
             for piece in pieces:
-                self.wfile.write(piece)
+                self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece) if state.keep_alive else piece)
                 self.wfile.flush()
             if state.hang and self.connection.recv(1) == b"":
                 state.closed_early.set()
-            self.close_connection = True
+            if state.keep_alive and not state.cut:
+                self.wfile.write(b"0\r\n\r\n")
+            self.close_connection = state.cut or not state.keep_alive
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     state.url = f"http://127.0.0.1:{server.server_address[1]}/v1"
     try:

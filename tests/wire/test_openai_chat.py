@@ -98,7 +98,9 @@ def test_the_trace_id_travels_with_the_request(door: Door, server: ChatServer) -
     ("status", "code"), [(404, "model_not_found"), (429, "model_busy"), (500, "model_http_error"), (403, "model_unauthorized")]
 )
 def test_refusals_are_told_apart(door: Door, server: ChatServer, status: int, code: str) -> None:
-    server.refuses(status, "no")
+    server.extra_headers["retry-after"] = "0"
+    for _ in range(3):
+        server.refuses(status, "no")
     outcome = door.zeno("run", "hi", lang="zh-CN")
     assert outcome.code == 17
     assert str(status) in outcome.out

@@ -1,81 +1,174 @@
 """Which models there are: a new family is one file and one line here.
 
-A model's name is its family and the rest: `offline`, `scripted:FILE`, `openai:NAME`, or `openai:NAME@URL` for another endpoint.
+A model's name is `offline`, `scripted:FILE`, `FAMILY:NAME` at the family's configured endpoint, `FAMILY:NAME@URL` at another one,
+a name from the settings, or `prompted:` before any of these to speak the prompted protocol to it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from zeno.core.errors import ConfigError
 from zeno.core.ports import ModelClient
+from zeno.models.profile import Profiles
+from zeno.models.transport import Timeouts, Transport
 
-OPENAI_URL = "https://api.openai.com/v1"
-CONNECT_SECONDS = 10
-SILENCE_SECONDS = 120
-"""How long a model may say nothing before it counts as lost; reasoning models are silent for long."""
+Protocol = Literal["auto", "native", "prompted"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Endpoint:
-    """Where an OpenAI-compatible model is, and the key to it."""
+    """Where a model is, and the key to it; empty for the family's own address."""
 
-    base_url: str | None = None
+    base_url: str = ""
     api_key: str = field(default="", repr=False)
 
 
-def _offline(_rest: str, _endpoint: Endpoint, _closing: AsyncExitStack) -> ModelClient:
-    from zeno.models.offline.client import OfflineClient
+@dataclass(frozen=True, kw_only=True)
+class ModelChoice:
+    """A model of the settings: what it is, where, how it is spoken to, and which models stand in for it."""
 
-    return OfflineClient()
-
-
-def _scripted(rest: str, _endpoint: Endpoint, closing: AsyncExitStack) -> ModelClient:
-    from zeno.models.scripted import ScriptedModel
-
-    model = ScriptedModel.load(Path(rest))
-    closing.callback(model.finish)
-    return model
+    family: str
+    model: str
+    endpoint: Endpoint = Endpoint()
+    protocol: Protocol = "auto"
+    timeouts: Timeouts = Timeouts()
+    fallback: tuple[str, ...] = ()
 
 
-def _openai(rest: str, endpoint: Endpoint, closing: AsyncExitStack) -> ModelClient:
-    import httpx2
+@dataclass(frozen=True, kw_only=True)
+class Family:
+    """A kind of endpoint: its usual address, how a key is shown to it, and the client that speaks its protocol."""
 
+    base_url: str
+    headers: Callable[[str], Mapping[str, str]]
+    client: Callable[[Transport, str], ModelClient]
+
+
+def _bearer(key: str) -> Mapping[str, str]:
+    return {"authorization": f"Bearer {key}"} if key else {}
+
+
+def _anthropic_headers(key: str) -> Mapping[str, str]:
+    return {"anthropic-version": "2023-06-01"} | ({"x-api-key": key} if key else {})
+
+
+def _openai_chat(transport: Transport, model: str) -> ModelClient:
     from zeno.models.openai_chat import OpenAIChat
 
-    model, at, url = rest.partition("@http")
-    if not model:
-        raise ConfigError("model_name_missing", family="openai")
-    configured = (endpoint.base_url or OPENAI_URL).rstrip("/")
-    base_url = f"http{url}".rstrip("/") if at else configured
-    # The key belongs to the configured endpoint and is shown to no other.
-    api_key = endpoint.api_key if base_url == configured else ""
-    http = httpx2.AsyncClient(timeout=httpx2.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS))
-    closing.push_async_callback(http.aclose)
-    return OpenAIChat(http=http, base_url=base_url, api_key=api_key, model=model)
+    return OpenAIChat(transport=transport, model=model)
 
 
-FAMILIES: dict[str, Callable[[str, Endpoint, AsyncExitStack], ModelClient]] = {
-    "offline": _offline,
-    "scripted": _scripted,
-    "openai": _openai,
+def _openai_responses(transport: Transport, model: str) -> ModelClient:
+    from zeno.models.openai_responses import OpenAIResponses
+
+    return OpenAIResponses(transport=transport, model=model)
+
+
+def _anthropic(transport: Transport, model: str) -> ModelClient:
+    from zeno.models.anthropic_messages import AnthropicMessages
+
+    return AnthropicMessages(transport=transport, model=model)
+
+
+FAMILIES: Mapping[str, Family] = {
+    "openai": Family(base_url="https://api.openai.com/v1", headers=_bearer, client=_openai_chat),
+    "responses": Family(base_url="https://api.openai.com/v1", headers=_bearer, client=_openai_responses),
+    "anthropic": Family(base_url="https://api.anthropic.com/v1", headers=_anthropic_headers, client=_anthropic),
 }
 
 
 @dataclass(frozen=True, kw_only=True)
 class Models:
-    """The models in use, one client each. `closing` lets go of what they hold open."""
+    """The models in use, one client each.
 
-    endpoint: Endpoint
+    `endpoints` are the configured ones by family, `choices` the models of the settings by name, `profiles` what is known of
+    endpoints that were tried. `closing` lets go of what the clients hold open.
+    """
+
     closing: AsyncExitStack
+    endpoints: Mapping[str, Endpoint] = field(default_factory=dict)
+    choices: Mapping[str, ModelChoice] = field(default_factory=dict)
+    profiles: Profiles | None = None
     clients: dict[str, ModelClient] = field(default_factory=dict)
 
     def client(self, name: str) -> ModelClient:
-        """The client of a model. Raises `ConfigError` for a name of no family."""
+        """The client of a model. Raises `ConfigError` for a name that says no model."""
         if name not in self.clients:
-            family, _, rest = name.partition(":")
-            if family not in FAMILIES:
-                raise ConfigError("model_unknown", model=name, known=", ".join(FAMILIES))
-            self.clients[name] = FAMILIES[family](rest, self.endpoint, self.closing)
+            self.clients[name] = self._made(name)
         return self.clients[name]
+
+    def choice(self, name: str) -> ModelChoice:
+        """What a name of the settings, or `FAMILY:NAME[@URL]`, means. Raises `ConfigError`."""
+        if name in self.choices:
+            return self.choices[name]
+        family, _, rest = name.partition(":")
+        if family not in FAMILIES:
+            raise ConfigError("model_unknown", model=name, known=", ".join(["offline", "scripted", *FAMILIES, *self.choices]))
+        model, elsewhere, url = rest.partition("@http")
+        if not model:
+            raise ConfigError("model_name_missing", family=family)
+        configured = self.endpoints.get(family, Endpoint())
+        # The key belongs to the configured endpoint and is shown to no other.
+        other = elsewhere and f"http{url}".rstrip("/") != (configured.base_url or FAMILIES[family].base_url).rstrip("/")
+        return ModelChoice(family=family, model=model, endpoint=Endpoint(base_url=f"http{url}") if other else configured)
+
+    def _made(self, name: str) -> ModelClient:
+        kind, _, rest = name.partition(":")
+        match kind:
+            case "offline":
+                from zeno.models.offline.client import OfflineClient
+
+                return OfflineClient()
+            case "scripted":
+                from zeno.models.scripted import ScriptedModel
+
+                script = ScriptedModel.load(Path(rest))
+                self.closing.callback(script.finish)
+                return script
+            case "prompted":
+                from zeno.models.prompted.client import Prompted
+
+                return Prompted(self.client(rest))
+            case _:
+                return self._resilient(self.choice(name))
+
+    def _resilient(self, choice: ModelChoice) -> ModelClient:
+        from zeno.models.resilient import Fallback, Retrying
+
+        client: ModelClient = Retrying(self._spoken_to(choice))
+        if choice.fallback:
+            client = Fallback([client, *(self.client(name) for name in choice.fallback)])
+        return client
+
+    def _spoken_to(self, choice: ModelChoice) -> ModelClient:
+        """The adapter, in the prompted protocol when that is chosen or the model was seen to know no tools."""
+        if choice.family not in FAMILIES:
+            raise ConfigError("model_family_unknown", family=choice.family, known=", ".join(FAMILIES))
+        client = FAMILIES[choice.family].client(self.transport(choice), choice.model)
+        profile = self.profiles.get(profile_key(choice)) if self.profiles else None
+        if choice.protocol == "native" or (choice.protocol == "auto" and (profile is None or profile.tools)):
+            return client
+        from zeno.models.prompted.client import Prompted
+
+        return Prompted(client, form="object" if profile and profile.json_mode else "tags")
+
+    def transport(self, choice: ModelChoice) -> Transport:
+        """The wire to a model's endpoint, closed with the rest."""
+        family, key = FAMILIES[choice.family], choice.endpoint.api_key
+        transport = Transport(
+            base_url=(choice.endpoint.base_url or family.base_url).rstrip("/"),
+            headers=family.headers(key),
+            secrets=(key,) if key else (),
+            timeouts=choice.timeouts,
+            family=choice.family,
+        )
+        self.closing.push_async_callback(transport.close)
+        return transport
+
+
+def profile_key(choice: ModelChoice) -> str:
+    """Under what a model's profile is kept: its family, its name, its address."""
+    return f"{choice.family}:{choice.model}@{choice.endpoint.base_url or FAMILIES[choice.family].base_url}"
