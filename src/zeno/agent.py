@@ -22,7 +22,7 @@ from zeno.core.kit import Kit
 from zeno.core.messages import FilePart, Message, TextPart
 from zeno.core.ports import Delta, Effort, ModelClient, Tool
 from zeno.core.state import Policy, RunState, apply, fold
-from zeno.models.registry import Endpoint, Models
+from zeno.models.registry import FAMILIES, Endpoint, Models
 from zeno.runs.clock import iso, new_id, now
 from zeno.tools.function import function_tool
 from zeno.tools.guards import guarded
@@ -42,7 +42,7 @@ class Agent:
         model: str | ModelClient,
         tools: Sequence[Tool | Callable[..., Any]] = (),
         instructions: str = "",
-        base_url: str | None = None,
+        base_url: str = "",
         api_key: str = "",
         workspace: Path | None = None,
         max_steps: int = 10,
@@ -55,7 +55,8 @@ class Agent:
         result_characters: int = 20_000,
     ) -> None:
         self._closing = AsyncExitStack()
-        models = Models(endpoint=Endpoint(base_url=base_url, api_key=api_key), closing=self._closing)
+        endpoint = Endpoint(base_url=base_url, api_key=api_key)
+        models = Models(closing=self._closing, endpoints=dict.fromkeys(FAMILIES, endpoint))
         client = models.client(model) if isinstance(model, str) else model
         named = {
             name: guarded(tool, seconds=tool_timeout, characters=result_characters, now=lambda: iso(now()))
@@ -72,6 +73,7 @@ class Agent:
             "language": language,
             "temperature": temperature,
             "max_output_tokens": max_output_tokens,
+            "effort": effort,
         }
 
     async def stream(

@@ -20,6 +20,7 @@ class AgentSettings(BaseModel):
     tools: list[str] | None = None
     max_steps: int | None = Field(None, ge=1, le=1000)
     temperature: float | None = Field(None, ge=0, le=2)
+    effort: Literal["none", "low", "medium", "high"] | None = None
 
 
 class ToolSettings(BaseModel):
@@ -38,14 +39,41 @@ class ToolSettings(BaseModel):
     dns_port: int = Field(53, ge=1, le=65535)
 
 
-class OpenAISettings(BaseModel):
-    """An OpenAI-compatible endpoint: `[openai]`, or the variables that its own clients read."""
+class EndpointSettings(BaseModel):
+    """A provider's endpoint: `[openai]` and `[anthropic]`, or the variables that the provider's own clients read."""
 
     model_config = ConfigDict(extra="forbid")
 
     base_url: str | None = None
     api_key: SecretStr = SecretStr("")
     model: str | None = None
+
+
+class PriceSettings(BaseModel):
+    """What a model costs, per million tokens: `[prices."MODEL"]`. `cached` is for input tokens read from the provider's cache."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    input: float = Field(0, ge=0)
+    output: float = Field(0, ge=0)
+    cached: float | None = Field(None, ge=0)
+
+
+class ModelSettings(BaseModel):
+    """A model of the user's: `[models.NAME]`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    family: Literal["openai", "responses", "anthropic"] = Field("openai", description="The protocol its endpoint speaks.")
+    model: str = Field(description="The provider's name of the model.")
+    base_url: str | None = Field(None, description="The endpoint's address; empty: the family's configured one.")
+    api_key: SecretStr | None = Field(None, description="The key; empty: that of the family's configured endpoint.")
+    protocol: Literal["auto", "native", "prompted"] = Field("auto", description="Native tool calls, or the prompted protocol.")
+    fallback: list[str] = Field([], description="Models that stand in when this one cannot be had.")
+    connect_timeout: float = Field(10, gt=0, description="Seconds.")
+    first_timeout: float = Field(120, gt=0, description="Seconds until the first token.")
+    between_timeout: float = Field(60, gt=0, description="Seconds between two tokens.")
+    total_timeout: float = Field(900, gt=0, description="Seconds for a whole reply.")
 
 
 class Settings(BaseSettings):
@@ -65,7 +93,14 @@ class Settings(BaseSettings):
     temperature: float = Field(0.2, ge=0, le=2)
     max_output_tokens: int | None = Field(None, ge=1)
     log_level: str = Field("error", description="Least severity that is logged: debug, info, warning or error.")
-    openai: OpenAISettings = OpenAISettings()
+    effort: Literal["none", "low", "medium", "high"] | None = Field(None, description="How much to reason; empty: as it comes.")
+    text_model: str | None = Field(
+        None, description="A model that writes texts for the agent: gives it the tool generate_text."
+    )
+    openai: EndpointSettings = EndpointSettings()
+    anthropic: EndpointSettings = EndpointSettings()
+    models: dict[str, ModelSettings] = {}
+    prices: dict[str, PriceSettings] = {}
     tools: ToolSettings = ToolSettings()
     agents: dict[str, AgentSettings] = {}
 
@@ -93,10 +128,18 @@ def load(**overrides: Any) -> Settings:
         raise ConfigError("setting_invalid", setting=".".join(map(str, first["loc"])), reason=first["msg"]) from None
     except ValueError as error:
         raise ConfigError("settings_unreadable", reason=str(error)) from None
-    endpoint = settings.openai
-    openai = OpenAISettings(
-        base_url=endpoint.base_url or os.environ.get("OPENAI_BASE_URL"),
-        api_key=SecretStr(endpoint.api_key.get_secret_value() or os.environ.get("OPENAI_API_KEY", "")),
-        model=endpoint.model or os.environ.get("OPENAI_MODEL"),
+    update = {
+        "home": settings.home.expanduser(),
+        "openai": _from_environment(settings.openai, "OPENAI"),
+        "anthropic": _from_environment(settings.anthropic, "ANTHROPIC"),
+    }
+    return settings.model_copy(update=update)
+
+
+def _from_environment(endpoint: EndpointSettings, prefix: str) -> EndpointSettings:
+    """The endpoint, with the variables of the provider's own clients where the settings say nothing."""
+    return EndpointSettings(
+        base_url=endpoint.base_url or os.environ.get(f"{prefix}_BASE_URL"),
+        api_key=SecretStr(endpoint.api_key.get_secret_value() or os.environ.get(f"{prefix}_API_KEY", "")),
+        model=endpoint.model or os.environ.get(f"{prefix}_MODEL"),
     )
-    return settings.model_copy(update={"openai": openai, "home": settings.home.expanduser()})

@@ -345,3 +345,39 @@ def test_a_run_started_now_is_dated_now(door: Door) -> None:
     before = time.time()
     first = door.run("hi", "--model", door.script(GREETING)).events[0]
     assert before - 1 <= first["at"] / 1000 <= time.time()
+
+
+def test_a_model_that_repeats_itself_is_told_then_loses_the_tool_then_must_answer(door: Door) -> None:
+    same = calls(call("read_file", path="nothing.txt"))
+    last = {"text": "I could not read it.", "expect": ["No tool calls are left"]}
+    outcome = door.run("read it", "--max-steps", "50", "--model", door.script(*[same] * 7, last))
+    assert outcome.code == 15
+    assert (outcome.events[-1]["ending"], outcome.events[-1]["code"]) == ("loop_guard", "no_progress")
+    assert texts(outcome)[-1] == "I could not read it."
+    assert outcome.of("step_started")[-1]["final"] is True
+
+
+def test_polling_is_not_taken_for_repetition(door: Door) -> None:
+    door.with_tools('''
+count = 0
+@tool()
+def progress() -> str:
+    """Tell how far it is. Use in tests."""
+    global count
+    count += 1
+    return f"{count} of 9"
+''')
+    poll = [calls(call("progress"))] * 9
+    outcome = door.run("wait", "--max-steps", "50", "--model", door.script(*poll, {"text": "Finished."}))
+    assert outcome.code == 0
+    assert len(outcome.of("tool_finished")) == 9
+
+
+def test_mended_arguments_are_marked_and_cut_ones_are_not_dispatched(door: Door) -> None:
+    mended = {"name": "calculate", "arguments": "```json\n{'expression': '6*7',}\n```"}
+    cut = {"name": "calculate", "arguments": '{"expression": "6*'}
+    outcome = door.run("go", "--model", door.script(calls(mended), calls(cut), {"text": "ok"}))
+    assert [event["repaired"] for event in outcome.of("tool_started")] == [True, False]
+    done, refused = outcome.of("tool_finished")
+    assert done["result"]["outcome"] == "done"
+    assert refused["code"] == "bad_arguments"

@@ -40,7 +40,10 @@ class Drawing:
             self._stream(item)
             return
         match item.event:
-            case StepStarted(step=step):
+            case StepStarted(step=step, attempt=attempt):
+                self._break()
+                if attempt > 1:
+                    self.console.print(Text(self._say("draw.asked_again"), "yellow"))
                 self._wait(self._say("draw.thinking_now", step=step))
             case ModelReplied(message=message):
                 self._break()
@@ -85,6 +88,8 @@ class Drawing:
         line = Text.assemble(("→ ", "cyan"), (f"{started.action} ", "dim cyan"), (plain(started.name), "bold cyan"))
         if call:
             line.append(f" {_short(call.arguments, 160)}", "dim")
+        if started.repaired:
+            line.append(f" [{self._say('draw.repaired')}]", "yellow")
         self.console.print(line)
 
     def _result(self, finished: ToolFinished, at: int) -> None:

@@ -32,7 +32,7 @@ def build(language: str, requested: str | None = None) -> typer.Typer:
     ) -> None:
         pass
 
-    for add in (_add_run, _add_chat, _add_tools, _add_runs, _add_trace):
+    for add in (_add_run, _add_chat, _add_tools, _add_runs, _add_trace, _add_doctor):
         add(app, requested, say)
     return app
 
@@ -106,6 +106,19 @@ def _add_trace(app: typer.Typer, requested: str | None, say: Say) -> None:
         from zeno.cli.runs import show_trace
 
         raise typer.Exit(show_trace(requested, run, as_json=json))
+
+
+def _add_doctor(app: typer.Typer, requested: str | None, say: Say) -> None:
+    @app.command(help=say("doctor"))
+    def doctor(
+        model: Annotated[str | None, typer.Argument(help=say("doctor_model"), show_default=False)] = None,
+        offline: Annotated[bool, typer.Option("--offline", help=say("doctor_offline"))] = False,
+        json: Annotated[bool, typer.Option("--json", help=say("json_list"))] = False,
+        lang: Annotated[Language | None, typer.Option("--lang", help=say("lang"))] = None,
+    ) -> None:
+        from zeno.cli.doctor import doctor as examine
+
+        raise typer.Exit(examine(requested, model, offline=offline, as_json=json))
 
 
 def _speaker(language: str) -> Say:

@@ -13,6 +13,7 @@ from zeno.cli.draw import explained, plain
 from zeno.cli.edge import enter
 from zeno.core.events import RunEnded
 from zeno.i18n import text
+from zeno.runs.cost import cost
 from zeno.runs.steps import Step, steps
 from zeno.stores.event_log import Record
 from zeno.stores.runs import Run
@@ -42,11 +43,13 @@ def show_trace(requested: str | None, prefix: str, *, as_json: bool) -> int:
     async def work(app: App, language: str) -> int:
         run = await app.runs.find(prefix)
         records = await app.log.read(run.id)
-        table = steps(records)
+        table, spent = steps(records), cost(records, app.prices)
         if as_json:
-            sys.stdout.write(msgspec.json.encode({"run": run, "steps": table}).decode() + "\n")
-        else:
-            _print_trace(language, run, records, table)
+            sys.stdout.write(msgspec.json.encode({"run": run, "steps": table, "cost": spent}).decode() + "\n")
+            return 0
+        _print_trace(language, run, records, table)
+        if spent is not None:
+            Console().print(text(language, "cli.draw.cost", cost=f"{spent:.6g}"))
         return 0
 
     return enter(requested, work)

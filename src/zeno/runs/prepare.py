@@ -47,6 +47,7 @@ class Preparation:
             history=await self._history(run),
             temperature=agent.temperature,
             max_output_tokens=agent.max_output_tokens,
+            effort=agent.effort,
         )
 
     async def _history(self, run: Run) -> tuple[Message, ...]:

@@ -49,6 +49,7 @@ def steps(records: Iterable[Record]) -> list[Step]:
                 at, action = begun.pop(result.call_id, (record.at, "TOOL_CALL"))
                 arguments = _summary(calls.get(result.call_id))
                 length = len(result.text)
+                usage = usage + record.event.usage
                 took = record.at - at
                 table.append(Step(number, action, result.name, arguments, result.outcome, length, _total(usage), took))
             case _:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from zeno.core.errors import EffectUnknown, ToolFailed
 from zeno.core.ports import Tool, ToolContext, ToolOutput, ToolSpec
 from zeno.tools.workspace import confined, replacing
@@ -88,7 +90,7 @@ class LengthCapped:
         head, tail = output.text[: self.characters * 3 // 4], output.text[-self.characters // 4 :]
         left_out = len(output.text) - len(head) - len(tail)
         note = f"\n[… {left_out} characters left out; the whole text is in the file {path} …]\n"
-        return ToolOutput(head + note + tail, output.files)
+        return replace(output, text=head + note + tail)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +106,7 @@ class Stamped:
 
     async def call(self, args: dict[str, Any], ctx: ToolContext) -> ToolOutput:
         output = await self.tool.call(args, ctx)
-        return ToolOutput(f"{output.text}\n[source: {self.spec.source or self.spec.name}; at {self.now()}]", output.files)
+        return replace(output, text=f"{output.text}\n[source: {self.spec.source or self.spec.name}; at {self.now()}]")
 
 
 def guarded(tool: Tool, *, seconds: float, characters: int, now: Callable[[], str]) -> Tool:
