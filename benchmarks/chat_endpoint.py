@@ -46,7 +46,7 @@ def reply(request: dict[str, Any]) -> tuple[list[bytes], dict[str, str]]:
 def calls(step: int, parallel: int, options: dict[str, str]) -> list[bytes]:
     """The events that ask for the tool, `parallel` times."""
     tool = options.get("tool", "echo")
-    arguments = json.dumps({"ms": int(options["ms"])} if tool == "doze" else {"text": "hello"})
+    arguments = json.dumps({"ms": int(options["ms"])} if tool == "doze" else {"text": f"hello {step}"})
     events = []
     for index in range(parallel):
         function = {"name": tool, "arguments": ""}

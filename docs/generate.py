@@ -30,7 +30,7 @@ def _settings() -> Iterator[str]:
     yield from _fields(Settings, "", "ZENO_")
     for name, model in (("agents", AgentSettings), ("models", ModelSettings), ("prices", PriceSettings)):
         yield from _fields(model, f"{name}.NAME.", f"ZENO_{name.upper()}__NAME__")
-    yield "\n`OPENAI_BASE_URL`, `OPENAI_API_KEY` and `OPENAI_MODEL` are read where `[openai]` says nothing; so are `ANTHROPIC_...`.\n"
+    yield "\nWhere `[openai]` says nothing, `OPENAI_BASE_URL`, `OPENAI_API_KEY`, `OPENAI_MODEL` count; Anthropic's likewise.\n"
 
 
 def _fields(model: type[BaseModel], prefix: str, variable: str) -> Iterator[str]:

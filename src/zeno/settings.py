@@ -50,7 +50,7 @@ class EndpointSettings(BaseModel):
 
 
 class PriceSettings(BaseModel):
-    """What a model costs, per million tokens: `[prices."MODEL"]`. `cached` is for input tokens read from the provider's cache."""
+    """What a model costs per million tokens: `[prices."MODEL"]`. `cached` is for input read from the provider's cache."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -80,6 +80,9 @@ def _raised() -> list[tuple[str, set[str]]]:
     found = []
     for tree in MODULES.values():
         for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "unavailable":
+                codes = [item.value for item in ast.walk(node.args[0]) if isinstance(item, ast.Constant)]
+                found += [(str(code), {"endpoint", "model", "status", "reason"}) for code in codes]
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in RAISED_TO_PEOPLE:
                 params = {keyword.arg for keyword in node.keywords if keyword.arg}
                 for code in (

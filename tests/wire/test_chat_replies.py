@@ -8,7 +8,7 @@ import pytest
 
 from tests.stubs.chat_server import ChatServer, chat_server, delta, usage
 from tests.stubs.chat_server import call_delta as part
-from tests.wire.chat import asked, call_list, reply, text, thinking
+from tests.wire.chat import KEY, asked, call_list, reply, text, thinking
 from zeno.core.errors import ModelRefused, ModelUnavailable
 from zeno.core.messages import ThinkingPart
 from zeno.models.dialects import OPENAI, OPENROUTER
@@ -43,6 +43,12 @@ CALLS: dict[str, tuple[list[dict[str, Any]], list[tuple[str, str, str]]]] = {
         [("", "write_file", A), ("", "read_file", B)],
     ),
     "every index 0, one name, no ids": ([part(0, None, "f", A), part(0, None, "f", B)], [("", "f", A), ("", "f", B)]),
+    "every index 0, no name or id for the second": (
+        [part(0, "a", "f", A), part(0, None, None, '{"x"'), part(0, None, None, ": 2}")],
+        [("a", "f", A), ("", "f", B)],
+    ),
+    "half letters": ([part(0, "a", "f", '{"x": "\ud83d'), part(0, None, None, '\ude42"}')], [("a", "f", '{"x": "🙂"}')]),
+    "white space after a whole call": ([part(0, "a", "f", A), part(0, None, None, "\n")], [("a", "f", A)]),
     "every index 0, in pieces": (
         [part(0, "a", "f", '{"x"'), part(0, None, None, ": 1}"), part(0, "b", "g", '{"x"'), part(0, None, None, ": 2}")],
         [("a", "f", '{"x": 1}'), ("b", "g", '{"x": 2}')],
@@ -237,3 +243,35 @@ def test_events_without_empty_lines_between_them_are_told_apart(server: ChatServ
     one, two = (json.dumps(delta(content=word)) for word in ("one ", "two"))
     server.sends(f"data: {one}\ndata: {two}\ndata: [DONE]\n".encode())
     assert text(asked(server)) == "one two"
+
+
+@pytest.mark.parametrize(
+    ("pieces", "whole"),
+    [
+        (["a\\ud83d", "\\ude42b"], "a🙂b"),
+        (["\\ud83d", "", "\\ude42"], "🙂"),
+        (["\\ud83d", "b"], "\ufffdb"),
+        (["b\\ud83d"], "b\ufffd"),
+    ],
+)
+@pytest.mark.parametrize("name", ["content", "reasoning"])
+def test_halves_of_a_letter_in_two_events_become_one(server: ChatServer, pieces: list[str], whole: str, name: str) -> None:
+    server.sends(*(f'data: {{"choices":[{{"delta":{{"{name}":"{piece}"}}}}]}}\n\n'.encode() for piece in pieces))
+    items = asked(server)
+    assert (text(items) if name == "content" else thinking(items)) == whole
+
+
+@pytest.mark.parametrize("content_type", ["text/html", "text/event-stream"])
+def test_a_page_that_is_no_model_is_no_answer(server: ChatServer, content_type: str) -> None:
+    server.content_type = content_type
+    server.sends(b"<html>Welcome</html>")
+    with pytest.raises(ModelUnavailable, match="model_protocol_error"):
+        asked(server)
+
+
+def test_a_key_inside_nonsense_is_not_shown(server: ChatServer) -> None:
+    for head in (b"", b"x" * 190, b"x" * 490):
+        server.sends(b"data: " + head + KEY.encode() + b"\n\n")
+        with pytest.raises(ModelUnavailable, match="model_protocol_error") as failure:
+            asked(server)
+        assert KEY[:3] not in str(failure.value)

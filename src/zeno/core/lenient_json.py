@@ -10,25 +10,26 @@ import math
 import re
 from typing import Any, NoReturn
 
+from zeno.core.brackets import CLOSER, CLOSING_RUN, NEXT, PLAIN, SPACE, wrong_bracket
+
 MOST_DEPTH = 100
 """How many containers may be open at once."""
+
+MOST_WRONG = 4
+"""How many brackets may be of the wrong kind; each may cost a look at the rest of the text."""
 
 _ESCAPED_ONCE_TOO_OFTEN = re.compile(r'\s*[{\[]\s*\\"')
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 _ESCAPES = {'"': '"', "'": "'", "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _WINDOWS_PATH = re.compile(r"[A-Za-z]:\\[^\\]")
 
-_SPACE = r"\s\ufeff\u200b-\u200d\u2060"
-_BLANK = re.compile(rf"(?:[{_SPACE}]++|\\[nrt]|(?://|\#)[^\n]*+|/\*.*?(?:\*/|\Z))*+", re.DOTALL)
-_FENCE = re.compile(rf"[{_SPACE}]*+```[\w-]*+(.*)```[{_SPACE}]*+", re.DOTALL)
+_BLANK = re.compile(rf"(?:[{SPACE}]++|\\[nrt]|(?://|\#)[^\n]*+|/\*.*?(?:\*/|\Z))*+", re.DOTALL)
+_FENCE = re.compile(rf"[{SPACE}]*+```[\w-]*+(.*)```[{SPACE}]*+", re.DOTALL)
 _OPENING = re.compile(r"[{\[｛［]")
 _BRACKET = re.compile(r"[{}\[\]｛｝［］]")
-_FENCE_OPENING = re.compile(rf"[\w-]*+[{_SPACE}]*+")
-_CLOSING_RUN = re.compile(rf"[{_SPACE},，}}\]｝］]*+")
+_FENCE_OPENING = re.compile(rf"[\w-]*+[{SPACE}]*+")
 _BARE = re.compile(r"[\w.+$%-]+")
 _NAME = re.compile(r"[^\W\d][\w$.-]*+|\$[\w$.-]*+")
-_KEY = r"""(?:"[^"\\]{0,99}"|'[^'\\]{0,99}'|“[^”\\]{0,99}”|[^\W\d][\w$.-]{0,99})\s*+[:：]"""
-_NEXT = re.compile(rf"([,，\s]*+)(?:({_KEY})|(.)|\Z)", re.DOTALL)
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _BEGUN_NUMBER = re.compile(r"-?[0-9]*\.?[0-9]*[eE]?[+-]?")
 _CURLY = re.compile(r"""((?:[^”“"\\]++|\\.|[“"](?!\s*+(?:[,:}\]，：｝］]|\Z)))*+)([”“"]|\\?\Z)""", re.DOTALL)
@@ -44,8 +45,6 @@ _STRINGS = {
 inside curly quotes unless it stands where a string may end."""
 
 _LITERALS = {"true": True, "false": False, "null": None, "True": True, "False": False, "None": None}
-_CLOSER = {"{": "}", "[": "]"}
-_PLAIN = dict(zip("｛｝［］，：", "{}[],:", strict=True))
 
 
 def read_leniently(text: str) -> tuple[Any, bool]:
@@ -83,6 +82,7 @@ class _Reader:
         self.text = text
         self.at = 0
         self.open: list[str] = []
+        self.wrong = 0
         self.certain = False
         self.truncated = False
 
@@ -104,7 +104,7 @@ class _Reader:
         """The string, number or word that is the whole text, in a fence or not."""
         fenced = _FENCE.fullmatch(self.text)
         inner = _Reader(fenced[1] if fenced else self.text)
-        if inner._peek() in ("", *_CLOSER):
+        if inner._peek() in ("", *CLOSER):
             return _Nothing
         doubtful = inner._peek() != '"'
         try:
@@ -121,6 +121,8 @@ class _Reader:
         member or that has brackets in it is JSON and must be readable, or a part of an object would be taken for the whole.
         """
         found, prose = [], False
+        if (first := NEXT.match(self.text)) and first[2] and first[2][0] in _STRINGS:
+            self._fail("the opening { is missing", 0)
         self._peek()
         while (opening := _OPENING.search(self.text, self.at)) and not self.truncated:
             before = self.text[self.at : opening.start()]
@@ -145,17 +147,21 @@ class _Reader:
     def _leave(self) -> None:
         """Pass the brackets that are too many. What looks like more members would be lost, so it is refused."""
         end = self.at
-        self._pass(_CLOSING_RUN)
-        follows = _NEXT.match(self.text, self.at)
+        self._pass(CLOSING_RUN)
+        follows = NEXT.match(self.text, self.at)
         comma = any(char in ",，" for char in self.text[end : self.at])
-        if follows and ((follows[2] and (comma or follows[2][0] in _STRINGS)) or (comma and _is_value(follows[3]))):
+        if follows and ((follows[2] and (comma or follows[2][0] in _STRINGS)) or (comma and self._is_value(follows.start(3)))):
             self._fail("the text goes on after its last closing bracket")
         self._peek()
 
+    def _is_value(self, at: int) -> bool:
+        word = _BARE.match(self.text, at)
+        return self.text[at : at + 1] in _STRINGS or bool(word and (word[0] in _LITERALS or _NUMBER.match(word[0])))
+
     def _value(self) -> Any:
         char = self._peek()
-        if char in _CLOSER:
-            return self._container(_CLOSER[char])
+        if char in CLOSER:
+            return self._container(CLOSER[char])
         if char in _STRINGS:
             return self._string()
         return self._bare() if char else self._missing("a value")
@@ -188,42 +194,29 @@ class _Reader:
             self._missing(f"the closing {closer}", fatal=False)
             return False
         if char in "}]":
-            if char == closer or self._is_mistyped(char):
+            if char == closer:
                 self.at += 1
-            return False
+                return False
+            return self._goes_on_after_other(char, closer, previous)
         if previous is not None and not comma:
             self._check_gap(previous)
         return True
 
+    def _goes_on_after_other(self, char: str, closer: str, previous: int | None) -> bool:
+        """The same where a bracket of the wrong kind stands. An outer container's is left for that one to pass."""
+        self.wrong += 1
+        role = wrong_bracket(self.text, self.at, self.open)
+        if role is None or self.wrong > MOST_WRONG:
+            self._fail(f"the bracket {closer} is expected, not {char}")
+        if role != "outer":
+            self.at += 1
+        return role == "extra" and self._goes_on(closer, previous)
+
     def _check_gap(self, previous: int) -> None:
         """Refuse a missing comma where the text may just as well be one number with a space or one string with quotes in it."""
         before, after, gap = self.text[previous - 1], self.text[self.at], self.text[previous : self.at]
-        if (not gap and before in _STRINGS) or (before.isdigit() and after.isdigit() and "\n" not in gap):
+        if (not gap and before not in "}]｝］") or (before.isdigit() and after.isdigit() and "\n" not in gap):
             self._fail("a comma is missing")
-
-    def _is_mistyped(self, char: str) -> bool:
-        """Whether a closing bracket of the wrong kind ends the innermost container; else that one's own bracket is missing."""
-        outer = self.open[:-1]
-        if char not in outer:
-            return True
-        level = len(outer) - 1 - outer[::-1].index(char)
-        mistyped, missing = self._fits(outer), self._fits(outer[:level])
-        if mistyped and missing:
-            self._fail(f"the bracket {self.open[-1]} is missing or is another one by mistake")
-        return mistyped
-
-    def _fits(self, still_open: list[str]) -> bool:
-        """Whether what comes after this bracket suits containers that are open then."""
-        left = list(still_open)
-        for found in _NEXT.finditer(self.text, self.at + 1):
-            char = _PLAIN.get(found[3], found[3])
-            if not found[2] and char in ("}", "]"):
-                if not left or left.pop() != char:
-                    return False
-                continue
-            goes_on = bool(found[2]) or bool(found[1].strip()) or char in _STRINGS
-            return left[-1:] == ["}" if found[2] else "]"] if goes_on else not left
-        return not left
 
     def _member(self, members: dict[str, Any]) -> None:
         start = self.at
@@ -287,11 +280,10 @@ class _Reader:
         if self.text.startswith("```", self.at):
             return ""
         char = self.text[self.at : self.at + 1]
-        return _PLAIN.get(char, char)
+        return PLAIN.get(char, char)
 
     def _pass(self, pattern: re.Pattern[str]) -> None:
-        if found := pattern.match(self.text, self.at):
-            self.at = found.end()
+        self.at = _end(pattern, self.text, self.at)
 
     def _missing(self, what: str, fatal: bool = True) -> type[_Nothing]:
         """At the end of the text it was cut off; at the end of a fence something was forgotten."""
@@ -308,8 +300,9 @@ class _Reader:
         raise _Fault(reason, self.at if at is None else at)
 
 
-def _is_value(char: str | None) -> bool:
-    return bool(char) and (char in _STRINGS or str(char).isdigit() or char == "-")
+def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
+    found = pattern.match(text, at)
+    return found.end() if found else at
 
 
 def _shown(text: str) -> str:

@@ -35,7 +35,12 @@ TEMPERATURE = "temperature"
 
 
 class Manner(Struct, frozen=True):
-    """How a model is spoken to. `adaptive`: it decides how long to think, `budgeted`: it is given a number of tokens."""
+    """How a model is spoken to.
+
+    `adaptive`: it decides itself how long to think, where others are given a number of tokens. `thinks_unasked`: silence means
+    that it thinks. `always_thinks`: it cannot be kept from it. `takes_schema`: it can promise JSON. `binds_thoughts`:
+    an earlier thought is only taken behind the very conversation in which it was had.
+    """
 
     adaptive: bool
     thinks_unasked: bool
@@ -51,6 +56,7 @@ def manner_of(model: str) -> Manner:
 
     Models of other makers behind the same protocol are spoken to like the first Claude that thinks.
     """
+    model = model.lower()
     version = _version(model)
     return Manner(
         adaptive=version >= (4, 6),
@@ -64,7 +70,7 @@ def manner_of(model: str) -> Manner:
 
 def _version(model: str) -> tuple[int, int]:
     """`claude-opus-4-20250514` is 4.0, `claude-3-7-sonnet-latest` is 3.7, `anthropic/claude-sonnet-4.5` is 4.5."""
-    _, claude, rest = model.lower().rpartition("claude")
+    _, claude, rest = model.rpartition("claude")
     if not claude:
         return 0, 0
     found = re.search(r"(?<!\d)(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)", rest)

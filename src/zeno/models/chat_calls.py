@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from zeno.core.messages import ToolCall
+from zeno.models.letters import whole
 from zeno.models.remembered import encoded
 
 
@@ -40,7 +41,7 @@ class _Draft:
 
     @property
     def arguments(self) -> str:
-        return "".join(self.pieces)
+        return whole("".join(self.pieces))
 
     @property
     def is_whole(self) -> bool:
@@ -64,16 +65,16 @@ class Calls:
     def add(self, fragment: CallFragment) -> None:
         """Take a fragment in."""
         function = fragment.function or FunctionFragment()
-        call_id, name, text = str(fragment.id or ""), str(function.name or ""), function.text
+        call_id, name, text = whole(str(fragment.id or "")), whole(str(function.name or "")), function.text
         draft = self._known(fragment.index, call_id)
         if draft is None or _begins_another(draft, call_id, name, text):
-            draft = _Draft()
+            draft = _Draft(name="" if call_id or draft is None else draft.name)
             self._drafts.append(draft)
         elif draft.is_whole and text.strip() in ("", draft.arguments.strip()):
             # The end of a call may say all of it once more.
             text = ""
         draft.id = draft.id or call_id
-        draft.name = draft.name or name
+        draft.name = name or draft.name
         draft.seal = fragment.extra_content or draft.seal
         if text:
             draft.pieces.append(text)
@@ -109,4 +110,5 @@ def _begins_another(draft: _Draft, call_id: str, name: str, text: str) -> bool:
         return call_id != draft.id
     if name and draft.name and name != draft.name:
         return True
-    return bool(name) and draft.is_whole and text.strip() not in ("", draft.arguments.strip())
+    # Nothing can follow a whole object: a call without a name is one more of the same tool.
+    return text.strip() not in ("", draft.arguments.strip()) and draft.is_whole

@@ -1,5 +1,6 @@
 """A reply of Chat Completions, put together from the chunks of its stream. It asks for nothing and knows no connection."""
 
+import json
 from typing import Any
 
 import msgspec
@@ -9,7 +10,9 @@ from zeno.core.messages import Message, Part, TextPart, ThinkingPart, Usage
 from zeno.core.ports import Delta, Reply, TextDelta, ThinkingDelta
 from zeno.models.chat_calls import CallFragment, Calls, FunctionFragment
 from zeno.models.dialects import Dialect
+from zeno.models.letters import Letters, whole
 from zeno.models.reasoning import is_thinking, joined, spoken
+from zeno.models.remembered import encoded
 from zeno.models.tagged import Tagged
 from zeno.models.tokens import estimated_tokens
 from zeno.models.transport import Transport
@@ -93,6 +96,8 @@ class ChatReply:
         self._details: list[Any] = []
         self._refusal: list[str] = []
         self._calls = Calls()
+        self._letters = Letters()
+        self._thought_letters = Letters()
         self._usage: _Usage | None = None
         self._finish_reason = ""
         self._answered_by = ""
@@ -101,21 +106,29 @@ class ChatReply:
         """Take an event in; the deltas to show for it. The last one may hold usage and no choices."""
         if payload == b"[DONE]":
             return []
-        try:
-            chunk = _DECODER.decode(payload)
-        except msgspec.DecodeError:
-            if b"\n" in payload:
-                # A server that leaves out the empty lines between its events.
-                return [delta for line in payload.split(b"\n") for delta in self.add(line)]
-            raise self._transport.unavailable(
-                "model_protocol_error", payload[:200].decode("utf-8", "replace"), self._model
-            ) from None
+        chunk = self._decoded(payload)
+        if chunk is None:
+            # A server that leaves out the empty lines between its events.
+            return [delta for line in payload.split(b"\n") for delta in self.add(line)]
         if chunk.error or chunk.object == "error":
             raise self._failed(chunk)
         self._answered_by = chunk.model or self._answered_by
         # Some repeat the counts in each chunk: the last ones are the sum.
         self._usage = chunk.usage or (chunk.x_groq and chunk.x_groq.usage) or self._usage
         return self._chosen(chunk.choices[0]) if chunk.choices else []
+
+    def _decoded(self, payload: bytes) -> _Chunk | None:
+        """The chunk in an event, or `None` when it is several lines. Halves of letters and broken ones are let through."""
+        try:
+            return _DECODER.decode(payload)
+        except msgspec.DecodeError:
+            if b"\n" in payload:
+                return None
+        text = payload.decode("utf-8", "replace")
+        try:
+            return msgspec.convert(json.loads(text), _Chunk, strict=False)
+        except (ValueError, RecursionError):
+            raise self._transport.unavailable("model_protocol_error", text[:4000], self._model) from None
 
     def _chosen(self, choice: _Choice) -> list[Delta]:
         self._finish_reason = choice.finish_reason or self._finish_reason
@@ -142,29 +155,32 @@ class ChatReply:
         if delta.reasoning_details:
             self._details += delta.reasoning_details
         told = delta.reasoning_content or delta.reasoning or delta.thinking or delta.reasoning_details
-        return spoken(told) if told else ""
+        return self._thought_letters.feed(spoken(told)) if told else ""
 
     def _said(self, content: Any) -> list[Delta]:
         if isinstance(content, list):
             return [delta for part in content for delta in self._part(part)]
-        text = content if isinstance(content, str) else spoken(content)
+        text = self._letters.feed(spoken(content))
         if self._tagged is None:
             return [TextDelta(text)] if text else []
         return self._tagged.feed(text)
 
     def _part(self, part: Any) -> list[Delta]:
-        text = spoken(part)
-        if is_thinking(part):
-            return [ThinkingDelta(text)] if text else []
-        return self._said(text)
+        if not is_thinking(part):
+            return self._said(spoken(part))
+        text = self._thought_letters.feed(spoken(part))
+        return [ThinkingDelta(text)] if text else []
 
     def _keep(self, shown: list[Delta]) -> None:
         for delta in shown:
             (self._text if isinstance(delta, TextDelta) else self._thinking).append(delta.text)
 
     def end(self) -> list[Delta]:
-        """What the tags held back, when the stream is over."""
-        shown = self._tagged.end() if self._tagged else []
+        """What was held back, when the stream is over."""
+        thought = self._thought_letters.end()
+        shown: list[Delta] = [ThinkingDelta(thought)] if thought else []
+        shown += self._said(self._letters.end())
+        shown += self._tagged.end() if self._tagged else []
         self._keep(shown)
         return shown
 
@@ -175,7 +191,7 @@ class ChatReply:
         """
         text, thinking, calls = "".join(self._text), "".join(self._thinking), self._calls.finished()
         if self._refusal or self._finish_reason in _DECLINED:
-            reason = self._transport.safe("".join(self._refusal))[:500] or self._finish_reason
+            reason = self._transport.safe(whole("".join(self._refusal)))[:500] or self._finish_reason
             raise ModelRefused("model_refused", model=self._model, reason=reason)
         if self._finish_reason in _BROKEN:
             raise self._transport.refused(503, self._finish_reason, self._model)
@@ -212,7 +228,7 @@ class ChatReply:
         """The failure that came inside a stream: an object with a message and a code, or a text."""
         error = chunk.error if isinstance(chunk.error, dict) else {"message": chunk.error or chunk.message, "code": chunk.code}
         kind = error.get("code") or error.get("type") or ""
-        reason = str(error.get("message") or msgspec.json.encode(error).decode())
+        reason = whole(str(error.get("message") or encoded(error).decode()))
         status = int(kind) if str(kind).isdecimal() else 0
         if not 400 <= status < 600:
             status = 503 if any(word in f"{kind} {error.get('type')}".lower() for word in _PASSING) else 200

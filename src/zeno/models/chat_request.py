@@ -108,9 +108,9 @@ class ChatRequests:
         if dialect.replay_field == "extra_content":
             return {}
         own = ("", dialect.name)
-        thoughts = [part.text for part in message.parts if isinstance(part, ThinkingPart) and part.provider in own]
-        # A turn of another model has none, and the field is demanded all the same.
-        return {"reasoning_content": "".join(thoughts)}
+        thoughts = "".join(part.text for part in message.parts if isinstance(part, ThinkingPart) and part.provider in own)
+        # A turn of another model has none, and the field may be demanded all the same.
+        return {"reasoning_content": thoughts} if thoughts or dialect.demanded else {}
 
     def _sealed(self, message: Message) -> list[Any]:
         """What this provider sealed in an earlier turn; nothing of another's."""

@@ -23,15 +23,17 @@ class Dialect(Struct, frozen=True, kw_only=True):
     """How one provider speaks.
 
     `replays` says which assistant turns show their reasoning again: none, those with tool calls, or all; `replay_field` is the
-    field for it. `asking` is the field that asks for reasoning, `off` the word for none where it takes words, `switch` the name
-    of the chat template's switch. `schema` is the strongest form of `response_format`, `limit` the name of the output limit.
-    `tagged`: reasoning may come as tags in the text. `joined`: the changing context belongs into the last message, because
-    roles must alternate; `system`: there is a role for the system prompt. `extra` is sent with every request.
+    field for it; `demanded`: it must be there even when there was no reasoning. `asking` is the field that asks for reasoning,
+    `off` the word for none where it takes words, `switch` the name of the chat template's switch. `schema` is the strongest
+    form of `response_format`, `limit` the name of the output limit. `tagged`: reasoning may come as tags in the text. `joined`:
+    the changing context belongs into the last message, because roles must alternate; `system`: there is a role for the system
+    prompt. `extra` is sent with every request.
     """
 
     name: str = "plain"
     replays: Replays = "never"
     replay_field: Literal["reasoning_content", "reasoning_details", "extra_content"] = "reasoning_content"
+    demanded: bool = False
     asking: Asking = ""
     off: str = "none"
     switch: str = "enable_thinking"
@@ -76,12 +78,12 @@ GRADED = Dialect(name="graded", asking="reasoning_effort")
 GEMINI = Dialect(name="gemini", asking="reasoning_effort", replays="calls", replay_field="extra_content", tagged=False)
 OPENROUTER = Dialect(name="openrouter", asking="reasoning", replays="always", replay_field="reasoning_details")
 MINIMAX = Dialect(name="minimax", replays="always", replay_field="reasoning_details", extra={"reasoning_split": True})
-DEEPSEEK = Dialect(name="deepseek", asking="thinking", replays="calls", schema="json_object")
+DEEPSEEK = Dialect(name="deepseek", asking="thinking", replays="calls", demanded=True, schema="json_object")
 DEEPSEEK_R1 = Dialect(name="deepseek-r1", schema="json_object")
 """The older contract: showing `reasoning_content` again is refused."""
 QWEN = Dialect(name="qwen", asking="enable_thinking", replays="calls", schema="json_object")
 GLM = Dialect(name="glm", asking="thinking", replays="calls", schema="json_object")
-KIMI = Dialect(name="kimi", asking="thinking", replays="calls")
+KIMI = Dialect(name="kimi", asking="thinking", replays="calls", demanded=True)
 
 _HOSTS = {
     "openrouter.ai": OPENROUTER,
@@ -140,8 +142,9 @@ def conceded(dialect: Dialect, refusal: str) -> Dialect | None:
 
 
 def _replays(dialect: Dialect, said: str) -> Dialect:
-    wanted = any(word in said for word in ("must be passed", "missing", "required"))
-    return replace(dialect, replays="calls" if wanted else "never")
+    if not any(word in said for word in ("must be passed", "missing", "required")):
+        return replace(dialect, replays="never")
+    return replace(dialect, replays="calls" if dialect.replays == "never" else "always", demanded=True)
 
 
 def _limit(dialect: Dialect, _said: str) -> Dialect:

@@ -39,10 +39,12 @@ class OpenAIChat:
         """The reply as it is written. Raises `ModelUnavailable` or `ModelRefused`; no error contains the key."""
         requests, left = self._requests, MOST_CONCESSIONS
         while True:
-            body, reply, begun = requests.body(request), ChatReply(self.transport, self.model, requests.dialect), False
+            body, reply = requests.body(request), ChatReply(self.transport, self.model, requests.dialect)
+            answered = begun = False
             try:
                 async with aclosing(self.transport.events(PATH, body, request.run_id, self.model)) as events:
                     async for payload in events:
+                        answered = True
                         for delta in reply.add(payload):
                             begun = True
                             yield delta
@@ -52,6 +54,8 @@ class OpenAIChat:
                 if conceding is None:
                     raise
                 requests, left = conceding, left - 1
+        if not answered:
+            raise self.transport.unavailable("model_protocol_error", "the reply is empty", self.model, retryable=True)
         self._requests = requests
         for delta in reply.end():
             yield delta

@@ -1,14 +1,17 @@
 """Which models there are: a new family is one file and one line here.
 
-A model's name is `offline`, `scripted:FILE`, `FAMILY:NAME` at the family's configured endpoint, `FAMILY:NAME@URL` at another one,
-a name from the settings, or `prompted:` before any of these to speak the prompted protocol to it.
+A model's name is `offline`, `scripted:FILE`, `FAMILY:NAME` at the family's configured endpoint, `FAMILY:NAME@URL` at another
+one, a name from the settings, or `prompted:` before any of these to speak the prompted protocol to it.
 """
 
+import dataclasses
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
+
+from msgspec.structs import replace
 
 from zeno.core.errors import ConfigError
 from zeno.core.ports import ModelClient
@@ -34,40 +37,48 @@ class ModelChoice:
     model: str
     endpoint: Endpoint = Endpoint()
     protocol: Protocol = "auto"
-    timeouts: Timeouts = Timeouts()
+    timeouts: Timeouts = field(default_factory=Timeouts)
     fallback: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Family:
-    """A kind of endpoint: its usual address, how a key is shown to it, and the client that speaks its protocol."""
+    """A kind of endpoint: its usual address, the headers that show it a key, and the client that speaks its protocol.
+
+    Headers are made of a key and a model; a client of a transport, a model, and whether it carries the prompted protocol.
+    """
 
     base_url: str
-    headers: Callable[[str], Mapping[str, str]]
-    client: Callable[[Transport, str], ModelClient]
+    headers: Callable[[str, str], Mapping[str, str]]
+    client: Callable[[Transport, str, bool], ModelClient]
 
 
-def _bearer(key: str) -> Mapping[str, str]:
+def _bearer(key: str, _model: str) -> Mapping[str, str]:
     return {"authorization": f"Bearer {key}"} if key else {}
 
 
-def _anthropic_headers(key: str) -> Mapping[str, str]:
-    return {"anthropic-version": "2023-06-01"} | ({"x-api-key": key} if key else {})
+def _anthropic_headers(key: str, model: str) -> Mapping[str, str]:
+    from zeno.models.anthropic_messages import anthropic_headers
+
+    return anthropic_headers(key, model)
 
 
-def _openai_chat(transport: Transport, model: str) -> ModelClient:
+def _openai_chat(transport: Transport, model: str, prompted: bool) -> ModelClient:
+    from zeno.models.dialects import dialect_for
     from zeno.models.openai_chat import OpenAIChat
 
-    return OpenAIChat(transport=transport, model=model)
+    dialect = dialect_for(transport.base_url, model)
+    # Under the prompted protocol thoughts and actions come as tags in the text, and its own parser reads them.
+    return OpenAIChat(transport=transport, model=model, dialect=replace(dialect, tagged=False) if prompted else dialect)
 
 
-def _openai_responses(transport: Transport, model: str) -> ModelClient:
+def _openai_responses(transport: Transport, model: str, _prompted: bool) -> ModelClient:
     from zeno.models.openai_responses import OpenAIResponses
 
     return OpenAIResponses(transport=transport, model=model)
 
 
-def _anthropic(transport: Transport, model: str) -> ModelClient:
+def _anthropic(transport: Transport, model: str, _prompted: bool) -> ModelClient:
     from zeno.models.anthropic_messages import AnthropicMessages
 
     return AnthropicMessages(transport=transport, model=model)
@@ -129,6 +140,8 @@ class Models:
                 self.closing.callback(script.finish)
                 return script
             case "prompted":
+                if rest.partition(":")[0] in FAMILIES or rest in self.choices:
+                    return self._resilient(dataclasses.replace(self.choice(rest), protocol="prompted"))
                 from zeno.models.prompted.client import Prompted
 
                 return Prompted(self.client(rest))
@@ -147,9 +160,10 @@ class Models:
         """The adapter, in the prompted protocol when that is chosen or the model was seen to know no tools."""
         if choice.family not in FAMILIES:
             raise ConfigError("model_family_unknown", family=choice.family, known=", ".join(FAMILIES))
-        client = FAMILIES[choice.family].client(self.transport(choice), choice.model)
         profile = self.profiles.get(profile_key(choice)) if self.profiles else None
-        if choice.protocol == "native" or (choice.protocol == "auto" and (profile is None or profile.tools)):
+        prompted = choice.protocol == "prompted" or (choice.protocol == "auto" and profile is not None and not profile.tools)
+        client = FAMILIES[choice.family].client(self.transport(choice), choice.model, prompted)
+        if not prompted:
             return client
         from zeno.models.prompted.client import Prompted
 
@@ -160,7 +174,7 @@ class Models:
         family, key = FAMILIES[choice.family], choice.endpoint.api_key
         transport = Transport(
             base_url=(choice.endpoint.base_url or family.base_url).rstrip("/"),
-            headers=family.headers(key),
+            headers=family.headers(key, choice.model),
             secrets=(key,) if key else (),
             timeouts=choice.timeouts,
             family=choice.family,

@@ -26,6 +26,8 @@ MOST_BYTES = 64 << 20
 """The longest single event that is accepted, in bytes."""
 
 _CODES = {401: "model_unauthorized", 403: "model_unauthorized", 404: "model_not_found", 429: "model_busy"}
+_DOCUMENTS = {"application/json", "text/html"}
+"""Types of answers that are one whole: of a server that does not stream, or of one that is no model's."""
 _PASSING = {408, 409, 425, 429, 500, 502, 503, 504, 529}
 """Statuses that say nothing against the request itself; 529 is Anthropic's "overloaded"."""
 
@@ -64,7 +66,7 @@ class Transport:
         told = False
         async with self._exchange("POST", path, body, run_id, model) as response:
             reading = response.content.iter_any().__aiter__()
-            framing = _Document() if response.content_type == "application/json" else _Events()
+            framing = _Document() if response.content_type in _DOCUMENTS else _Events()
             while True:
                 async with asyncio.timeout(self.timeouts.between if told else self.timeouts.first):
                     piece = await anext(reading, b"")
@@ -83,7 +85,7 @@ class Transport:
         try:
             return msgspec.json.decode(text)
         except msgspec.DecodeError:
-            raise self.unavailable("model_protocol_error", text.decode("utf-8", "replace")) from None
+            raise self.unavailable("model_protocol_error", text[:16384].decode("utf-8", "replace")) from None
 
     async def close(self) -> None:
         """Let go of the connections."""
@@ -145,8 +147,12 @@ class Transport:
 
     async def _refused(self, response: "ClientResponse", model: str) -> ModelUnavailable:
         """The error of an answer that is not 200, with the head of what the endpoint says."""
-        text = (await response.content.read(16384)).decode("utf-8", "replace")
-        return self.refused(response.status, text, model, _retry_after(response.headers))
+        try:
+            # Much more than is shown: a key at the end must not be cut into one that is not recognised.
+            data = await response.content.readexactly(16384)
+        except asyncio.IncompleteReadError as end:
+            data = end.partial
+        return self.refused(response.status, data.decode("utf-8", "replace"), model, _retry_after(response.headers))
 
     def refused(self, status: int, reason: str, model: str = "", retry_after: float | None = None) -> ModelUnavailable:
         """The error for an HTTP status, whether it came as one or inside a stream."""

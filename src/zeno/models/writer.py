@@ -8,8 +8,8 @@ from zeno.core.ports import ModelClient, ModelRequest, Reply, ToolContext
 
 _SYSTEM = """\
 You write texts for another program. Follow the instruction exactly and answer with the finished text alone: no preface, no
-comment, no quotation marks around it. Use no facts and no numbers that are not given. Keep the language of the given text unless
-the instruction names another."""
+comment, no quotation marks around it. Use no facts and no numbers that are not given. Keep the language of the given text
+unless the instruction names another."""
 
 
 async def written(client: ModelClient, instruction: str, given: str, ctx: ToolContext) -> tuple[str, Usage]:

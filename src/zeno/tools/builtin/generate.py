@@ -17,7 +17,7 @@ def generate_text_tool(write: Write) -> FunctionTool:
     async def generate_text(instruction: str, ctx: ToolContext, text: str = "") -> ToolOutput:
         """Have a language model write, polish, shorten or translate a text.
 
-        Use when the task asks for prose, a translation or a better wording. It sees nothing but what you pass, so pass all it needs.
+        Use when the task asks for prose, a translation or a better wording. It sees only what you pass: pass all it needs.
 
         Args:
             instruction: What is to be written and how: kind of text, readers, tone, length, language.
