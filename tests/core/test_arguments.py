@@ -96,7 +96,7 @@ REFUSED = {
     "members after the end": ('{"a": {"b": 1}}}, "c": 2}', "goes on"),
     "items after the end": ("[[1]]], 2]", "goes on"),
     "a bracket with two readings": ('[[{"a": 1], {"b": 2}', "line 1 column 10"),
-    "more wrong brackets than can be understood": ('{"a": [' + "[1}," * 9 + "]}", "is expected, not }"),
+    "more wrong brackets than can be understood": ("[" + '{"a": 1],' * 9 + "]", "the bracket } is expected, not ]"),
     "a word after the end": ('{"a": 1}}, true]', "goes on"),
     "no opening bracket": ('"a": {"b": 1}}', "opening { is missing"),
     "an object that breaks off and one inside it": ('{"a": oh {"b": 1}}', "line 1 column 7"),

@@ -47,7 +47,6 @@ CALLS: dict[str, tuple[list[dict[str, Any]], list[tuple[str, str, str]]]] = {
         [part(0, "a", "f", A), part(0, None, None, '{"x"'), part(0, None, None, ": 2}")],
         [("a", "f", A), ("", "f", B)],
     ),
-    "half letters": ([part(0, "a", "f", '{"x": "\ud83d'), part(0, None, None, '\ude42"}')], [("a", "f", '{"x": "🙂"}')]),
     "white space after a whole call": ([part(0, "a", "f", A), part(0, None, None, "\n")], [("a", "f", A)]),
     "every index 0, in pieces": (
         [part(0, "a", "f", '{"x"'), part(0, None, None, ": 1}"), part(0, "b", "g", '{"x"'), part(0, None, None, ": 2}")],
@@ -241,7 +240,7 @@ def test_the_first_piece_is_told_before_the_last_is_read(server: ChatServer) -> 
 
 def test_events_without_empty_lines_between_them_are_told_apart(server: ChatServer) -> None:
     one, two = (json.dumps(delta(content=word)) for word in ("one ", "two"))
-    server.sends(f"data: {one}\ndata: {two}\ndata: [DONE]\n".encode())
+    server.sends(f"data: {one}\ndata:\ndata: {two}\ndata: [DONE]\n".encode())
     assert text(asked(server)) == "one two"
 
 
@@ -259,6 +258,12 @@ def test_halves_of_a_letter_in_two_events_become_one(server: ChatServer, pieces:
     server.sends(*(f'data: {{"choices":[{{"delta":{{"{name}":"{piece}"}}}}]}}\n\n'.encode() for piece in pieces))
     items = asked(server)
     assert (text(items) if name == "content" else thinking(items)) == whole
+
+
+def test_halves_of_a_letter_in_the_arguments_of_a_call_become_one(server: ChatServer) -> None:
+    chunks = part(0, "a", "f", '{"x": "\ud83d'), part(0, None, None, '\ude42"}')
+    server.sends(*(b"data: " + json.dumps(chunk).encode() + b"\n\n" for chunk in chunks))
+    assert call_list(asked(server)) == [("a", "f", '{"x": "🙂"}')]
 
 
 @pytest.mark.parametrize("content_type", ["text/html", "text/event-stream"])

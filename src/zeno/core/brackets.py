@@ -1,4 +1,4 @@
-"""What a closing bracket of the wrong kind was meant to be, in JSON that a model wrote. Knows brackets and what follows them."""
+"""What a closing bracket of the wrong kind was meant to be, in JSON that a model wrote. Knows brackets and what comes next."""
 
 import re
 from typing import Literal

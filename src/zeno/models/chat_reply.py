@@ -109,7 +109,7 @@ class ChatReply:
         chunk = self._decoded(payload)
         if chunk is None:
             # A server that leaves out the empty lines between its events.
-            return [delta for line in payload.split(b"\n") for delta in self.add(line)]
+            return [delta for line in payload.split(b"\n") if line for delta in self.add(line)]
         if chunk.error or chunk.object == "error":
             raise self._failed(chunk)
         self._answered_by = chunk.model or self._answered_by
@@ -211,7 +211,7 @@ class ChatReply:
     def _seal(self) -> str | None:
         """What the provider wants to see again unchanged, as JSON."""
         sealed = self._calls.seals if self._dialect.replay_field == "extra_content" else joined(self._details)
-        return msgspec.json.encode(sealed).decode() if sealed else None
+        return encoded(sealed).decode() if sealed else None
 
     def _counted(self, text: str, thinking: str, body: bytes) -> Usage:
         usage = self._usage.told() if self._usage else Usage()

@@ -15,7 +15,8 @@ import structlog
 
 from zeno.core import loop
 from zeno.core.commands import Cancel, Command, Say
-from zeno.core.errors import RunError, RunLost
+from zeno.core.endings import Ending
+from zeno.core.errors import ModelRefused, RunError, RunLost
 from zeno.core.events import CancelRequested, Event, RunStarted, UserSaid
 from zeno.core.kit import Kit
 from zeno.core.messages import TextPart
@@ -157,7 +158,8 @@ async def _tell_all(kit: Kit, book: Book) -> None:
                     await book.write([item])
     except RunError as error:
         log.warning("run_failed", code=error.code, **error.params)
-        await book.write([loop.ended(book.state, "model_failed", error.code, **error.params)])
+        ending: Ending = "declined" if isinstance(error, ModelRefused) else "model_failed"
+        await book.write([loop.ended(book.state, ending, error.code, **error.params)])
     except RunLost:
         raise
     except Exception as error:
