@@ -37,11 +37,12 @@ _FINAL = (
 def model_request(state: RunState, kit: Kit, action: AskModel) -> ModelRequest:
     """The request of one step."""
     return ModelRequest(
-        system=f"{RULES}\n\n{kit.instructions}".rstrip(),
+        system=f"{RULES}\nToday is {kit.today}.\n\n{kit.instructions}".rstrip(),
         tools=() if action.final else tuple(tool.spec for name, tool in kit.tools.items() if name not in action.hidden),
         messages=(*kit.history, *state.messages),
         context=_context(state, kit, action),
         run_id=kit.run_id,
+        pressing=action.final or action.nudge or bool(action.hint),
         temperature=kit.temperature,
         max_output_tokens=kit.max_output_tokens,
         effort=kit.effort,
@@ -51,7 +52,7 @@ def model_request(state: RunState, kit: Kit, action: AskModel) -> ModelRequest:
 
 def _context(state: RunState, kit: Kit, action: AskModel) -> str:
     """The current-context message: the goal, what has been done, what is left."""
-    lines = [f"Today is {kit.today}. Step {action.step} of at most {kit.policy.max_steps + 1}."]
+    lines = [f"Step {action.step} of at most {kit.policy.max_steps + 1}."]
     goal = next((message for message in reversed(state.messages) if message.role == "user"), Message("user", ()))
     lines.append(f"The task: {_shown(goal)}")
     if state.tools_done:

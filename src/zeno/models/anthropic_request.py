@@ -134,7 +134,7 @@ class AnthropicRequests:
             _add(turns, b"assistant" if message.role == "assistant" else b"user", write(message))
         for _, blocks in [turn for turn in turns if turn[0] == b"user"][-2:]:
             blocks[-1] = blocks[-1][:-1] + _MARK
-        if request.context:
+        if request.context and request.pressing:
             _add(turns, b"user", encoded({"type": "text", "text": f"[context]\n{request.context}"}))
         return [b'{"role":"' + role + b'","content":[' + b",".join(blocks) + b"]}" for role, blocks in turns]
 

@@ -50,7 +50,7 @@ class ChatRequests:
 
     def _conversation(self, request: ModelRequest) -> list[bytes]:
         """System prompt, conversation, current context: what changes comes last."""
-        context = f"[context]\n{request.context}" if request.context else ""
+        context = f"[context]\n{request.context}" if request.context and request.pressing else ""
         messages: Sequence[Message] = request.messages
         first: list[bytes] = []
         last: list[bytes] = []

@@ -44,7 +44,7 @@ class ResponsesRequests:
         """The body, without what is named. Two consecutive ones of a run are equal up to the context at the end."""
         write = self._thoughtless if THOUGHTS in without else self._message
         items = [item for message in request.messages if (item := write(message))]
-        if request.context:
+        if request.context and request.pressing:
             items.append(encoded({"role": "user", "content": f"[context]\n{request.context}"}))
         tools = b",".join(map(self._tool, request.tools))
         return b"".join(

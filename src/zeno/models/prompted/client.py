@@ -73,6 +73,7 @@ class Prompted:
             request,
             system=f"{request.system}\n\n{instructions(request.tools, self.form)}",
             tools=(),
+            pressing=True,
             response_schema=answer_schema(request.tools, self.form) if self.form == "object" else None,
         )
 
