@@ -10,6 +10,7 @@ import pytest
 
 from tests.architecture.source import ROOT
 from tests.door import Door
+from tests.stubs.chat_server import call_delta, chat_server, delta
 
 
 def test_the_reference_is_up_to_date() -> None:
@@ -54,3 +55,28 @@ def test_commands_of_the_readme_do_what_they_say(door: Door, command: str) -> No
 def test_the_readme_names_the_loop() -> None:
     assert "src/zeno/core/loop.py" in (ROOT / "README.md").read_text("utf-8")
     assert Path(ROOT / "src/zeno/core/loop.py").is_file()
+
+
+def _blocks(readme: str, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", (ROOT / readme).read_text("utf-8"), re.DOTALL)
+
+
+def test_the_settings_and_the_tool_of_the_readme_work(door: Door) -> None:
+    (door.here / "zeno.toml").write_text("\n".join(_blocks("README.md", "toml")))
+    tool = next(block for block in _blocks("README.md", "python") if "@tool" in block)
+    (door.here / "my_tools.py").write_text(tool)
+    shown = door.zeno("tools", "count_stock")
+    assert shown.code == 0, shown.err
+    assert "article" in shown.out
+    greeting = door.run("hi", "--agent", "clerk", "--model", door.script({"text": "Hello."}))
+    assert greeting.events[0]["tools"] == ["count_stock", "read_table"]
+
+
+def test_the_library_example_of_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    example = next(block for block in _blocks("README.md", "python") if "zeno.agent" in block)
+    with chat_server() as server:
+        server.says(call_delta(0, "a", "count_stock", '{"article": "A-100"}'))
+        server.says(delta(content="There are 12."))
+        here = example.replace('model="openai:gpt-5-mini"', f'model="openai:gpt-5-mini@{server.url}"')
+        exec(compile(here, "README.md", "exec"), {"__name__": "readme"})
+    assert capsys.readouterr().out == "There are 12.\n"

@@ -99,11 +99,11 @@ class ModelRequest(Struct, frozen=True):
     """One question to a model, stable parts first.
 
     `system` and `tools` do not change within a run and `messages` only grows, so a provider can cache the prefix; `context` is
-    the one message that changes with every step and comes last. `pressing` says that it holds what the conversation itself does
-    not show; a protocol with native calls, whose conversation carries goal and results, is shown only a pressing one, because
-    a user's message between result and reply ends the turn that reasoning models think in. `temperature` is the provider's scale, `max_output_tokens`
-    limits the reply when it is given, `effort` is how much to reason (`None`: the provider's default). `response_schema` asks
-    for a reply that is JSON of that schema, where the provider can promise it.
+    the one message that changes with every step and comes last. `pressing` says that it holds what the conversation itself
+    does not show; a protocol with native calls, whose conversation carries goal and results, is shown only a pressing one: a
+    user's message between result and reply ends the turn that reasoning models think in. `temperature` is the provider's
+    scale, `max_output_tokens` limits the reply when it is given, `effort` is how much to reason (`None`: the provider's
+    default). `response_schema` asks for a reply that is JSON of that schema, where the provider can promise it.
     """
 
     system: str

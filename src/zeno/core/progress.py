@@ -6,6 +6,7 @@ and paging do, is progress. What counts is replies, not calls: within one reply 
 the user starts the account afresh.
 """
 
+import functools
 import json
 import re
 from collections.abc import Sequence
@@ -46,7 +47,7 @@ def stuck(messages: Sequence[Message], cosmetic: frozenset[str] = COSMETIC) -> V
             calls = {call.id: call for call in message.calls}
         else:
             known = (result for result in message.results if result.call_id in calls and result.outcome != "cancelled")
-            account.add({_key(calls[result.call_id], cosmetic): result for result in known})
+            account.add({_compared(calls[result.call_id], cosmetic): result for result in known})
     return account.verdict()
 
 
@@ -87,16 +88,18 @@ class _Account:
             self.idle += 1
         self.hints = {}
         for name, count in errors.items():
-            self._judge(name, count, _FAILING.format(name=name, count=count), about=name)
+            if self._judged(name, count):
+                self.hints[name] = _FAILING.format(name=name, count=count)
         for key, result in results.items():
-            about = key if result.outcome == "done" else result.name  # the failing call says more than the failing tool
-            self._judge(result.name, calls[key], _REPEATING.format(call=_shown(key), count=calls[key]), about)
+            if self._judged(result.name, calls[key]):
+                about = key if result.outcome == "done" else result.name  # the failing call says more than the failing tool
+                self.hints[about] = _REPEATING.format(call=_shown(key), count=calls[key])
 
-    def _judge(self, name: str, count: int, hint: str, about: str) -> None:
+    def _judged(self, name: str, count: int) -> bool:
+        """Whether the model is to be told; from a certain count on the tool is also taken away."""
         if count >= HIDE_AT:
             self.hidden |= {name}
-        if count >= HINT_AT:
-            self.hints[about] = hint
+        return count >= HINT_AT
 
     def verdict(self) -> Verdict:
         hints = list(self.hints.values())[:_MOST_HINTS]
@@ -142,16 +145,21 @@ def _outcome(result: ToolResult) -> str:
     return f"{result.outcome} {files} {text.strip()}"
 
 
-def _key(call: ToolCall, cosmetic: frozenset[str]) -> str:
+def _compared(call: ToolCall, cosmetic: frozenset[str]) -> str:
+    return _key(call.name, call.arguments, cosmetic)
+
+
+@functools.lru_cache(maxsize=512)
+def _key(name: str, written: str, cosmetic: frozenset[str]) -> str:
     """A call as it is compared and shown: its name and its arguments in one order, without the cosmetic ones.
 
-    When there are no others, they are what the call is about.
+    When there are no others, they are what the call is about. Kept, because every step looks at all calls of the run again.
     """
     try:
-        arguments = repaired(call.arguments or "{}").value
+        arguments = repaired(written or "{}").value
     except ValueError:
-        return f"{call.name}({call.arguments.strip()})"
+        return f"{name}({written.strip()})"
     if isinstance(arguments, dict):
-        telling = {name: value for name, value in arguments.items() if name not in cosmetic and not name.startswith("_")}
+        telling = {key: value for key, value in arguments.items() if key not in cosmetic and not key.startswith("_")}
         arguments = telling or arguments
-    return f"{call.name}({json.dumps(arguments, ensure_ascii=False, sort_keys=True)})"
+    return f"{name}({json.dumps(arguments, ensure_ascii=False, sort_keys=True)})"
