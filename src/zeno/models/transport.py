@@ -66,7 +66,7 @@ class Transport:
         told = False
         async with self._exchange("POST", path, body, run_id, model) as response:
             reading = response.content.iter_any().__aiter__()
-            framing = _Document() if response.content_type in _DOCUMENTS else _Events()
+            framing = _Document() if response.content_type in _DOCUMENTS else Events()
             while True:
                 async with asyncio.timeout(self.timeouts.between if told else self.timeouts.first):
                     piece = await anext(reading, b"")
@@ -175,7 +175,7 @@ class Transport:
         return text
 
 
-class _Events:
+class Events:
     """Cuts bytes into the data of events. Only line feeds cut: JSON may contain whatever else looks like the end of a line."""
 
     def __init__(self) -> None:
