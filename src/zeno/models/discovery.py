@@ -2,9 +2,10 @@
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import httpx2
+if TYPE_CHECKING:
+    import httpx2
 
 PATIENCE = 0.4
 """Seconds that a server on this machine has to answer."""
@@ -12,6 +13,8 @@ PATIENCE = 0.4
 
 async def local_model(ports: Sequence[int]) -> str | None:
     """The name of the first model found, in the order of `ports`, or `None`."""
+    import httpx2
+
     # Proxies are for the outside; this question never leaves the machine.
     async with httpx2.AsyncClient(timeout=PATIENCE, trust_env=False) as http:
         urls = [f"http://127.0.0.1:{port}/v1" for port in ports]
@@ -19,7 +22,9 @@ async def local_model(ports: Sequence[int]) -> str | None:
     return next((f"openai:{model}@{url}" for url, model in zip(urls, found, strict=True) if model), None)
 
 
-async def _first_model(http: httpx2.AsyncClient, base_url: str) -> str | None:
+async def _first_model(http: "httpx2.AsyncClient", base_url: str) -> str | None:
+    import httpx2
+
     try:
         response = await http.get(f"{base_url}/models")
         listing: Any = response.json() if response.status_code == httpx2.codes.OK else None
