@@ -5,8 +5,13 @@ import shutil
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests.door import Door
+
+# Machines that run tests are shared: how long an example takes says nothing. The same examples each time, no files left.
+settings.register_profile("zeno", deadline=None, derandomize=True, database=None)
+settings.load_profile("zeno")
 
 
 @pytest.fixture
