@@ -9,12 +9,11 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from zeno.core.errors import ModelRefused, ModelUnavailable
 from zeno.core.ports import Delta, ModelRequest, Reply
 from zeno.models.anthropic_reply import Draft, Event
 from zeno.models.anthropic_request import BINDING, TEMPERATURE, AnthropicRequests, manner_of
-from zeno.models.exchange import THOUGHTS, answer, estimated_usage
-from zeno.models.transport import OK, Transport
+from zeno.models.exchange import THOUGHTS, answer, decoded, estimated_usage, require_answer
+from zeno.models.transport import Transport
 
 _STATUS = {
     "authentication_error": 401,
@@ -59,7 +58,7 @@ class AnthropicMessages:
         draft = Draft()
         async with aclosing(self._answer(request)) as events:
             async for payload in events:
-                if delta := draft.add(self._event(payload)):
+                if delta := draft.add(decoded(_EVENT, payload, self.transport, self.model, _STATUS)):
                     yield delta
         yield self._reply(draft, request)
 
@@ -75,27 +74,15 @@ class AnthropicMessages:
             conceded=self._conceded,
         )
 
-    def _event(self, payload: bytes) -> Event:
-        try:
-            event = _EVENT.decode(payload) if payload != b"[DONE]" else Event()
-        except msgspec.DecodeError:
-            reason = payload[:200].decode("utf-8", "replace")
-            raise self.transport.unavailable("model_protocol_error", reason, self.model) from None
-        if event.failed:
-            kind, reason = event.failure
-            raise self.transport.refused(_STATUS.get(kind, OK), reason, self.model)
-        return event
-
     def _reply(self, draft: Draft, request: ModelRequest) -> Reply:
         message = draft.message
-        if not draft.complete:
-            raise self.transport.unavailable("reply_incomplete", "", self.model, retryable=True)
-        if draft.finish_reason == "refusal":
-            raise ModelRefused(
-                "model_refused", model=self.model, reason=self.transport.safe(draft.refusal or draft.finish_reason)[:500]
-            )
-        if draft.finish_reason in _CUT_OFF and not message.calls and not message.text.strip():
-            raise ModelUnavailable("model_output_eaten", model=self.model)
+        require_answer(
+            draft,
+            self.transport,
+            self.model,
+            declined=draft.finish_reason == "refusal",
+            cut_off=draft.finish_reason in _CUT_OFF,
+        )
         return Reply(
             message,
             draft.usage or estimated_usage(self._requests.body(request, self._conceded), message),
