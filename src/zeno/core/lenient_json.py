@@ -10,7 +10,7 @@ import math
 import re
 from typing import Any, NoReturn
 
-from zeno.core.brackets import CLOSER, CLOSING_RUN, NEXT, PLAIN, SPACE, wrong_bracket
+from zeno.core.brackets import CLOSER, CLOSING_RUN, NEXT, PLAIN, SPACE, Role, wrong_bracket
 
 MOST_DEPTH = 100
 """How many containers may be open at once."""
@@ -21,13 +21,19 @@ MOST_WRONG = 4
 _ESCAPED_ONCE_TOO_OFTEN = re.compile(r'\s*[{\[]\s*\\"')
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 _ESCAPES = {'"': '"', "'": "'", "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
-_WINDOWS_PATH = re.compile(r"[A-Za-z]:\\[^\\]")
+_WINDOWS_PATH = re.compile(r"""[A-Za-z]:(?:\\[^\\/:*?"<>|\s.][^\\/:*?"<>|\r\n.]*+)++(?:\.[^\\/:*?"<>|\r\n]*+)?""")
+_NETWORK_PATH = re.compile(r"\\\\[\w.-]++\\[^\\]")
+_DOUBTFUL = re.compile(r"\\(?:([nrt][A-Za-z]|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}|u\{)|.)", re.DOTALL)
+"""Beside unknown escapes, these may be a line's end or a backslash, a character's number or a name."""
 
-_BLANK = re.compile(rf"(?:[{SPACE}]++|\\[nrt]|(?://|\#)[^\n]*+|/\*.*?(?:\*/|\Z))*+", re.DOTALL)
+_BLANK = re.compile(rf"(?:[{SPACE}]++|\\[nrt]|(?://|\#(?![^\s#]))[^\n]*+|/\*.*?(?:\*/|\Z))*+", re.DOTALL)
 _FENCE = re.compile(rf"[{SPACE}]*+```[\w-]*+(.*)```[{SPACE}]*+", re.DOTALL)
 _OPENING = re.compile(r"[{\[｛［]")
 _BRACKET = re.compile(r"[{}\[\]｛｝［］]")
 _FENCE_OPENING = re.compile(rf"[\w-]*+[{SPACE}]*+")
+_TORN = re.compile(rf"[\"'”’][{SPACE}]*+(?:[:}}\]]|,[{SPACE}]*+[\"'“][^\"'”]*+[\"'”][{SPACE}]*+:)")
+"""What stands between words only when they are the rest of a string or of an object."""
+
 _BARE = re.compile(r"[\w.+$%-]+")
 _NAME = re.compile(r"[^\W\d][\w$.-]*+|\$[\w$.-]*+")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
@@ -76,12 +82,17 @@ class _Nothing:
 
 
 class _Reader:
-    """Reads one text from left to right. `open` holds the brackets that are still to come, the innermost last."""
+    """Reads one text from left to right. `open` holds the brackets that are still to come, the innermost last.
+
+    `nested` holds the depths at which a container has one of its own kind as a member: there, a bracket that is missing or too
+    many may belong to the one as well as to the other.
+    """
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
         self.open: list[str] = []
+        self.nested: set[int] = set()
         self.wrong = 0
         self.certain = False
         self.truncated = False
@@ -119,14 +130,17 @@ class _Reader:
 
         A bracket in prose that turns out to hold words is prose as well; one that opens the text or a fence, that holds a
         member or that has brackets in it is JSON and must be readable, or a part of an object would be taken for the whole.
+        Empty brackets in prose alone are no value: they may be a placeholder.
         """
-        found, prose = [], False
+        found, prose, meant = [], False, False
         if (first := NEXT.match(self.text)) and first[2] and first[2][0] in _STRINGS:
             self._fail("the opening { is missing", 0)
         self._peek()
         while (opening := _OPENING.search(self.text, self.at)) and not self.truncated:
             before = self.text[self.at : opening.start()]
-            self.certain = not before or bool(_FENCE_OPENING.fullmatch(before.rpartition("```")[2]) and "```" in before)
+            self._check_prose(before)
+            fenced = "```" in before and bool(_FENCE_OPENING.fullmatch(before.rpartition("```")[2]))
+            self.certain = fenced or not before
             prose = prose or bool(before)
             self.at = opening.start()
             try:
@@ -140,9 +154,17 @@ class _Reader:
                 continue
             if self.certain or not self.truncated:
                 found.append(value)
+                meant = meant or bool(value) or fenced or not prose
             self._leave()
+        if not self.truncated:
+            self._check_prose(self.text[self.at :])
         self.truncated = self.truncated and self.certain
-        return found, prose or bool(self.text[self.at :].strip())
+        return found if meant else [], prose or bool(self.text[self.at :].strip())
+
+    def _check_prose(self, words: str) -> None:
+        """Refuse words that are the rest of a string or of an object: what was taken for whole ends or begins in them."""
+        if _TORN.search(words):
+            self._fail("the text around the JSON looks like a part of it")
 
     def _leave(self) -> None:
         """Pass the brackets that are too many. What looks like more members would be lost, so it is refused."""
@@ -169,6 +191,10 @@ class _Reader:
     def _container(self, closer: str) -> Any:
         if len(self.open) == MOST_DEPTH:
             self._fail(f"more than {MOST_DEPTH} brackets are open")
+        depth = len(self.open)
+        self.nested.discard(depth)
+        if self.open[-1:] == [closer]:
+            self.nested.add(depth - 1)
         self.at += 1
         self.open.append(closer)
         members: dict[str, Any] = {}
@@ -191,7 +217,7 @@ class _Reader:
             self.at += 1
             comma = True
         if not char:
-            self._missing(f"the closing {closer}", fatal=False)
+            self._missing(f"the closing {closer}", fatal=len(self.open) - 1 in self.nested)
             return False
         if char in "}]":
             if char == closer:
@@ -206,11 +232,22 @@ class _Reader:
         """The same where a bracket of the wrong kind stands. An outer container's is left for that one to pass."""
         self.wrong += 1
         role = wrong_bracket(self.text, self.at, self.open)
-        if role is None or self.wrong > MOST_WRONG:
+        if role is None or self.wrong > MOST_WRONG or self._is_misplaced(role, char, previous):
             self._fail(f"the bracket {closer} is expected, not {char}")
         if role != "outer":
             self.at += 1
         return role == "extra" and self._goes_on(closer, previous)
+
+    def _is_misplaced(self, role: Role, char: str, previous: int | None) -> bool:
+        """Whether that bracket may just as well tell of another one that is missing or too many before it."""
+        innermost = len(self.open) - 1
+        if role == "outer":
+            return innermost in self.nested
+        if role == "own":
+            return previous is None
+        alone = previous is None or bool(self.text[previous : self.at].strip())
+        unopened = char == "]" and self.text[(previous or 0) - 1] not in "]］"
+        return alone or unopened or innermost + 1 in self.nested
 
     def _check_gap(self, previous: int) -> None:
         """Refuse a missing comma where the text may just as well be one number with a space or one string with quotes in it."""
@@ -247,8 +284,11 @@ class _Reader:
         found = _STRINGS[self.text[self.at]].match(self.text, self.at + 1)
         if not found:
             self._fail("a string cannot be read")
+        cut = found[2] in ("", "\\")
+        if not cut and _is_doubtful(found[1]):
+            self._fail("a string has backslashes that can be read in two ways, double them")
         self.at = found.end()
-        self.truncated = self.truncated or found[2] in ("", "\\")
+        self.truncated = self.truncated or cut
         return _unescaped(found[1])
 
     def _bare(self) -> Any:
@@ -323,14 +363,31 @@ def paired(text: str) -> str:
 
 
 def _unescaped(body: str) -> str:
-    """A string's text. A backslash that begins no escape is itself; in a Windows path with such a one, all of them are."""
+    r"""A string's text. A backslash that begins no escape is itself, and so are all of a Windows path with such a one.
+
+    Beside it, `\b` and `\f` are themselves too: they are a pattern or a formula, and nobody means a backspace.
+    """
     if "\\" not in body:
         return body
-    unknown = any(found[2] and found[2] not in _ESCAPES for found in _ESCAPE.finditer(body))
-    if unknown and _WINDOWS_PATH.match(body):
+    unknown = _unknown_escapes(body)
+    if unknown and _WINDOWS_PATH.fullmatch(body):
         return body
-    return paired(_ESCAPE.sub(_character, body))
+    itself = "bf" if unknown else ""
+
+    def character(escape: re.Match[str]) -> str:
+        if escape[1]:
+            return chr(int(escape[1], 16))
+        return escape[0] if escape[2] in itself else _ESCAPES.get(escape[2], escape[0])
+
+    return paired(_ESCAPE.sub(character, body))
 
 
-def _character(escape: re.Match[str]) -> str:
-    return chr(int(escape[1], 16)) if escape[1] else _ESCAPES.get(escape[2], escape[0])
+def _unknown_escapes(body: str) -> str:
+    return "".join(found[2] for found in _ESCAPE.finditer(body) if found[2] and found[2] not in _ESCAPES)
+
+
+def _is_doubtful(body: str) -> bool:
+    """Whether a string's backslashes may be meant as escapes or as themselves."""
+    if "\\" not in body or _WINDOWS_PATH.fullmatch(body) or not any(char.isalpha() for char in _unknown_escapes(body)):
+        return False
+    return bool(_NETWORK_PATH.match(body)) or any(found[1] for found in _DOUBTFUL.finditer(body))
