@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 TASK ?= Summarise sales.csv by channel and write the weekly report in Word with a line chart
 
-.PHONY: demo test check chaos bench format lock clean
+.PHONY: demo test check peers bench format lock clean
 
 demo: $(VENV)/.installed
 	cd examples && ZENO_HOME=$(CURDIR)/.zeno ../$(BIN)/zeno run "$(TASK)" --model offline --out $(CURDIR)/demo
@@ -22,10 +22,16 @@ check: $(VENV)/.developing
 	$(BIN)/lint-imports
 	$(BIN)/pytest -n auto -m "not slow and not office"
 
+# Optional: real model servers of other makers, installed by name; see tests/peers/README.md.
+peers: $(VENV)/.developing
+	sh tests/peers/setup.sh
+	ZENO_PEERS=1 $(BIN)/pytest tests/peers -rs
+
 bench: $(VENV)/.developing
 	$(BIN)/python benchmarks/loop.py
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python -m benchmarks.models
+	$(BIN)/python -m benchmarks.repair
 
 format: $(VENV)/.developing
 	$(BIN)/ruff format .

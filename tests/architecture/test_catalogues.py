@@ -89,7 +89,7 @@ def _raised() -> list[tuple[str, set[str]]]:
                     [item.value for item in ast.walk(node.args[0]) if isinstance(item, ast.Constant)] if node.args else []
                 ):
                     found.append((str(code), params))
-    status_codes = ("model_unauthorized", "model_not_found", "model_busy", "model_http_error")
+    status_codes = ("context_exceeded", "model_unauthorized", "model_not_found", "model_busy", "model_http_error")
     return found + [(code, {"endpoint", "model", "status", "reason"}) for code in status_codes]
 
 

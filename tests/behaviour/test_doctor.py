@@ -60,3 +60,12 @@ def test_the_installation_is_checked_without_network(door: Door) -> None:
     assert outcome.code == 0, outcome.out
     assert outcome.out.count("✓") == 6
     assert set(json.loads(door.zeno("doctor", "--offline", "--json").out).values()) == {""}
+
+
+def test_a_busy_endpoint_is_not_taken_for_one_that_cannot(door: Door) -> None:
+    with chat_server() as server:
+        server.says(delta(content="Hello"))
+        server.refuses(503, "busy")
+        outcome = door.zeno("doctor", f"openai:tiny-chat@{server.url}")
+    assert outcome.code == 17
+    assert not (door.home / "profiles.json").exists()

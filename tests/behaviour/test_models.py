@@ -108,3 +108,18 @@ def test_a_wrong_model_setting_is_named(door: Door, toml: str, told: str) -> Non
     outcome = door.zeno("runs")
     assert outcome.code == 3
     assert told in outcome.err
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens.",
+        "the request exceeds the available context size, try increasing it",
+        "prompt is too long: 210000 tokens > 200000 maximum",
+    ],
+)
+def test_a_conversation_that_no_longer_fits_is_an_ending_of_its_own(door: Door, server: ChatServer, refusal: str) -> None:
+    server.refuses(400, json.dumps({"error": {"message": refusal}}))
+    outcome = door.run("hi", "--model", f"openai:m@{server.url}")
+    assert outcome.code == 16
+    assert (outcome.events[-1]["ending"], outcome.events[-1]["code"]) == ("context_exhausted", "context_exceeded")

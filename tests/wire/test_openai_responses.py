@@ -78,6 +78,24 @@ def test_a_reply_comes_as_deltas_and_then_whole_in_the_order_of_its_items(server
     assert (reply.turn, reply.finish_reason, reply.model) == ("answer", "completed", "gpt-told")
 
 
+def test_items_without_numbers_are_told_apart_by_their_names(server: ChatServer) -> None:
+    """As llama.cpp sends them, which also ends all items only after the last one."""
+    items = [*thought(0, "hm"), *call(1, "call_1", "look", '{"a": 1}'), *call(2, "call_2", "look", '{"a": 2}')]
+    named = [
+        {key: value for key, value in event.items() if key != "output_index"}
+        | ({} if "item" in event else {"item_id": ("rs_0", "fc_1", "fc_2")[event["output_index"]]})
+        for event in items
+    ]
+    last = [event for event in named if event["type"].endswith("output_item.done")]
+    first = [event for event in named if event not in last]
+    reply = replied(server, created(), *first, *last, completed(input_tokens=3, output_tokens=9))
+    assert reply.message.parts == (
+        ThinkingPart("hm", None, "responses"),
+        ToolCall("call_1", "look", '{"a": 1}'),
+        ToolCall("call_2", "look", '{"a": 2}'),
+    )
+
+
 def test_cached_and_reasoning_tokens_are_told_within_the_others(server: ChatServer) -> None:
     reply = replied(server, created(), *text("hi"), completed(input_tokens=1410, output_tokens=15, cached=1000, reasoning=4))
     assert reply.usage == Usage(input_tokens=1410, output_tokens=15, cached_tokens=1000, reasoning_tokens=4)

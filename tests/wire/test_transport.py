@@ -153,6 +153,33 @@ def test_an_endpoint_elsewhere_is_asked_through_the_proxy(server: ChatServer, mo
     assert server.paths == ["http://models.invalid/v1/chat/completions"]
 
 
+def test_a_kept_connection_that_was_closed_meanwhile_is_replaced() -> None:
+    """As by llama.cpp, which promises to keep connections and closes each one behind a streamed reply."""
+    head, event = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n", b"data: a\n\n"
+    heard: list[int] = []
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heard.append(0)
+        while await reader.readuntil(b"{}"):
+            heard[-1] += 1
+            if heard[-1] > 1:
+                break
+            writer.write(head + b"%x\r\n%b\r\n0\r\n\r\n" % (len(event), event))
+        writer.close()
+
+    async def ask_twice() -> list[list[bytes]]:
+        async with await asyncio.start_server(answer, "127.0.0.1", 0) as listening:
+            wire = transport(f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/v1")
+            try:
+                return [[event async for event in wire.events("/chat/completions", b"{}", RUN_ID)] for _ in range(2)]
+            finally:
+                await wire.close()
+
+    assert asyncio.run(ask_twice()) == [[b"a"], [b"a"]]
+    assert heard[0] == 2, "the second request went over the connection of the first one"
+    assert heard[1:] == [1]
+
+
 def test_json_is_got(server: ChatServer) -> None:
     async def get() -> object:
         wire = transport(server.url)

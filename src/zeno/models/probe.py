@@ -80,10 +80,14 @@ async def _asked(
 
 
 async def _tried(client: ModelClient, run_id: str, words: str, **wishes: Any) -> Reply | None:
-    """The reply, or nothing when the endpoint refuses such a question: that is an answer, too."""
+    """The reply, or nothing when the endpoint refuses such a question: that is an answer, too, but a busy endpoint is none."""
     try:
         return await _asked(client, run_id, words, **wishes)
-    except (ModelUnavailable, ModelRefused):
+    except ModelRefused:
+        return None
+    except ModelUnavailable as error:
+        if error.retryable:
+            raise
         return None
 
 

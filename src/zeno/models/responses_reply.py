@@ -75,7 +75,8 @@ class Event(Struct):
     """One event of the stream, as far as it matters."""
 
     type: str = ""
-    output_index: int = 0
+    output_index: int | None = None
+    item_id: str | None = None
     summary_index: int = 0
     delta: str | None = None
     item: _Item | None = None
@@ -83,6 +84,16 @@ class Event(Struct):
     error: _Error | str | None = None
     code: str | None = None
     message: str | None = None
+
+    @property
+    def place(self) -> int | str | None:
+        """Which item the event is about: its number, or its name where items are not numbered, as by llama.cpp.
+
+        The number comes first: there are endpoints that change the name from event to event.
+        """
+        if self.output_index is not None:
+            return self.output_index
+        return self.item.id if self.item else self.item_id
 
     @property
     def failed(self) -> bool:
@@ -138,7 +149,7 @@ class Draft:
     finish_reason: str = ""
     model: str = ""
     _items: list[_Growing] = field(default_factory=list)
-    _open: dict[int, _Growing] = field(default_factory=dict)
+    _open: dict[int | str | None, _Growing] = field(default_factory=dict)
     _refusal: list[str] = field(default_factory=list)
     _counts: _Counts | None = None
 
@@ -186,17 +197,17 @@ class Draft:
             case "response.refusal.delta":
                 self._refusal.append(event.delta or "")
             case "response.output_item.added" | "response.output_item.done" if event.item:
-                self._place(event.output_index, event.item, whole=event.type.endswith("done"))
+                self._place(event.place, event.item, whole=event.type.endswith("done"))
             case "response.completed" | "response.incomplete" if event.response:
                 self._finish(event.response)
         return None
 
     def _grow(self, event: Event, kind: str) -> str:
-        growing = self._open.get(event.output_index) or self._place(event.output_index, _Item(kind))
+        growing = self._open.get(event.place) or self._place(event.place, _Item(kind))
         growing.pieces.append(event.delta or "")
         return event.delta or ""
 
-    def _place(self, index: int, item: _Item, *, whole: bool = False) -> _Growing:
+    def _place(self, index: int | str | None, item: _Item, *, whole: bool = False) -> _Growing:
         """Begin an item, or put the whole one in the place of what has been received of it."""
         growing = self._open.pop(index, None) if whole else None
         if growing is None:

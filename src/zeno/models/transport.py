@@ -5,8 +5,9 @@ same local server a request costs a quarter, and a streamed token half, of what 
 """
 
 import asyncio
+import re
 import secrets
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
@@ -30,6 +31,14 @@ _DOCUMENTS = {"application/json", "text/html"}
 """Types of answers that are one whole: of a server that does not stream, or of one that is no model's."""
 _PASSING = {408, 409, 425, 429, 500, 502, 503, 504, 529}
 """Statuses that say nothing against the request itself; 529 is Anthropic's "overloaded"."""
+
+
+_TOO_LONG = re.compile(
+    r"context.{0,3}(?:length|size|window).{0,40}exce|exce.{0,40}context.{0,3}(?:length|size|window)|"
+    r"maximum context length|prompt is too long|too many (?:input )?tokens",
+    re.IGNORECASE | re.DOTALL,
+)
+"""How endpoints say that a conversation does not fit their model."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,10 +119,7 @@ class Transport:
         try:
             async with AsyncExitStack() as stack:
                 async with asyncio.timeout(self.timeouts.first):
-                    asking = self._opened().request(
-                        method, self.base_url + path, data=body, headers=trace, allow_redirects=False
-                    )
-                    response = await stack.enter_async_context(asking)
+                    response = await stack.enter_async_context(await self._answer(method, path, body, trace))
                     if response.status != OK:
                         raise await self._refused(response, model)
                 yield response
@@ -129,6 +135,23 @@ class Transport:
         except (aiohttp.ClientError, OSError) as error:
             reason = str(error) or type(error).__name__
             raise self.unavailable("model_connection_lost", reason, model, retryable=True) from None
+
+    async def _answer(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> "ClientResponse":
+        """The head of the answer; asked for once more where a kept connection turns out to be closed.
+
+        llama.cpp promises to keep its connections and closes each one behind a streamed reply.
+        """
+        import aiohttp
+
+        def asked() -> Awaitable["ClientResponse"]:
+            return self._opened().request(method, self.base_url + path, data=body, headers=headers, allow_redirects=False)
+
+        try:
+            return await asked()
+        except aiohttp.ClientConnectorError:
+            raise
+        except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError):
+            return await asked()
 
     def _opened(self) -> "ClientSession":
         if self._session is None:
@@ -158,7 +181,7 @@ class Transport:
         """The error for an HTTP status, whether it came as one or inside a stream."""
         # A used-up account also answers 429, and waiting does not fill it.
         passing = status in _PASSING and "insufficient_quota" not in reason
-        code = _CODES.get(status, "model_http_error")
+        code = "context_exceeded" if _TOO_LONG.search(reason) else _CODES.get(status, "model_http_error")
         return self.unavailable(code, reason, model, retryable=passing, retry_after=retry_after, status=status)
 
     def unavailable(

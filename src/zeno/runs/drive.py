@@ -158,14 +158,19 @@ async def _tell_all(kit: Kit, book: Book) -> None:
                     await book.write([item])
     except RunError as error:
         log.warning("run_failed", code=error.code, **error.params)
-        ending: Ending = "declined" if isinstance(error, ModelRefused) else "model_failed"
-        await book.write([loop.ended(book.state, ending, error.code, **error.params)])
+        await book.write([loop.ended(book.state, _ending(error), error.code, **error.params)])
     except RunLost:
         raise
     except Exception as error:
         # A fault of ours or of the machine. The user learns that the run is over; the log keeps what happened.
         log.exception("run_broken")
         await book.write([loop.ended(book.state, "failed", "internal_error", kind=type(error).__name__)])
+
+
+def _ending(error: RunError) -> Ending:
+    if isinstance(error, ModelRefused):
+        return "declined"
+    return "context_exhausted" if error.code == "context_exceeded" else "model_failed"
 
 
 def _started(run: Run, kit: Kit) -> RunStarted:
