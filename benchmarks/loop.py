@@ -46,7 +46,7 @@ class Model:
         if replied >= STEPS:
             yield Reply(Message("assistant", (TextPart("done"),)))
         else:
-            yield Reply(Message("assistant", (ToolCall(f"c{replied}", "noop", "{}"),)))
+            yield Reply(Message("assistant", (ToolCall(f"c{replied}", "noop", f'{{"n": {replied}}}'),)))
 
 
 async def bare() -> None:

@@ -23,7 +23,9 @@ def main() -> None:
 def build(language: str, requested: str | None = None) -> typer.Typer:
     """The command line with its help in `language`; the commands speak the one `requested`, else that of the settings."""
     say = _speaker(language)
-    app = typer.Typer(help=say("about"), no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+    app = typer.Typer(
+        help=say("about"), no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
+    )
 
     @app.callback()
     def every(

@@ -6,10 +6,9 @@ and paging do, is progress. What counts is replies, not calls: within one reply 
 the user starts the account afresh.
 """
 
-import functools
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
@@ -38,24 +37,23 @@ class Verdict(Struct, frozen=True):
 
 def stuck(messages: Sequence[Message], cosmetic: frozenset[str] = COSMETIC) -> Verdict:
     """The verdict on a run after `messages`, in time proportional to their length."""
-    account = _Account()
-    calls: dict[str, ToolCall] = {}
+    progress = Progress()
+    calls: Sequence[ToolCall] = ()
     for message in messages:
         if message.role == "user":
-            account = _Account()
+            progress = Progress()
         elif message.role == "assistant":
-            calls = {call.id: call for call in message.calls}
+            calls = message.calls
         else:
-            known = (result for result in message.results if result.call_id in calls and result.outcome != "cancelled")
-            account.add({_compared(calls[result.call_id], cosmetic): result for result in known})
-    return account.verdict()
+            progress = progress.after(calls, message.results, cosmetic)
+    return progress.verdict()
 
 
 class _Streaks:
     """How often in a row each thing has had the same outcome."""
 
-    def __init__(self) -> None:
-        self.last: dict[str, tuple[str, int]] = {}
+    def __init__(self, last: Mapping[str, tuple[str, int]]) -> None:
+        self.last = dict(last)
 
     def count(self, thing: str, outcome: str) -> int:
         before, count = self.last.get(thing, ("", 0))
@@ -64,48 +62,58 @@ class _Streaks:
         return count
 
 
-class _Account:
-    """The count of replies that brought nothing new, and what follows from it."""
+class Progress:
+    """The count of replies that brought nothing new, and what follows from it. Never changed: each reply gives another one."""
 
-    def __init__(self) -> None:
-        self.calls = _Streaks()
-        self.errors = _Streaks()
-        self.hints: dict[str, str] = {}
-        self.hidden: frozenset[str] = frozenset()
-        self.idle = 0
+    def __init__(self, before: "Progress | None" = None) -> None:
+        self._calls: _Streaks = _Streaks(before._calls.last if before else {})
+        self._errors: _Streaks = _Streaks(before._errors.last if before else {})
+        self._hidden: frozenset[str] = before._hidden if before else frozenset()
+        self._idle: int = before._idle if before else 0
+        self._hints: dict[str, str] = {}
 
-    def add(self, results: dict[str, ToolResult]) -> None:
+    def after(
+        self, calls: Sequence[ToolCall], results: Sequence[ToolResult], cosmetic: frozenset[str] = COSMETIC
+    ) -> "Progress":
+        """The account after one more reply with these calls, which had these results."""
+        asked = {call.id: call for call in calls}
+        known = (result for result in results if result.call_id in asked and result.outcome != "cancelled")
+        further = Progress(self)
+        further._add({_key(asked[result.call_id], cosmetic): result for result in known})
+        return further
+
+    def _add(self, results: dict[str, ToolResult]) -> None:
         """One more reply: the results by what was called."""
         done = {result.name for result in results.values() if result.outcome == "done"}
         failed = {result.name: _outcome(result) for result in results.values() if result.name not in done}
-        calls = {key: self.calls.count(key, _outcome(result)) for key, result in results.items()}
-        errors = {name: self.errors.count(name, error) for name, error in failed.items()}
+        calls = {key: self._calls.count(key, _outcome(result)) for key, result in results.items()}
+        errors = {name: self._errors.count(name, error) for name, error in failed.items()}
         for name in done:
-            self.errors.last.pop(name, None)
+            self._errors.last.pop(name, None)
         if any(calls[key] == 1 and result.outcome == "done" for key, result in results.items()):
-            self.idle = 0
-        elif self.hidden & (done | set(failed)) or (self.hidden and max((*calls.values(), *errors.values()), default=0) > 1):
-            self.idle += 1
-        self.hints = {}
+            self._idle = 0
+        elif self._hidden & (done | set(failed)) or (self._hidden and max((*calls.values(), *errors.values()), default=0) > 1):
+            self._idle += 1
         for name, count in errors.items():
             if self._judged(name, count):
-                self.hints[name] = _FAILING.format(name=name, count=count)
+                self._hints[name] = _FAILING.format(name=name, count=count)
         for key, result in results.items():
             if self._judged(result.name, calls[key]):
                 about = key if result.outcome == "done" else result.name  # the failing call says more than the failing tool
-                self.hints[about] = _REPEATING.format(call=_shown(key), count=calls[key])
+                self._hints[about] = _REPEATING.format(call=_shown(key), count=calls[key])
 
     def _judged(self, name: str, count: int) -> bool:
         """Whether the model is to be told; from a certain count on the tool is also taken away."""
         if count >= HIDE_AT:
-            self.hidden |= {name}
+            self._hidden |= {name}
         return count >= HINT_AT
 
     def verdict(self) -> Verdict:
-        hints = list(self.hints.values())[:_MOST_HINTS]
-        if self.hidden:
-            hints.append(_GONE.format(names=", ".join(sorted(self.hidden))))
-        return Verdict("\n".join(hints), self.hidden, self.idle >= STOP_AFTER)
+        """What follows."""
+        hints = list(self._hints.values())[:_MOST_HINTS]
+        if self._hidden:
+            hints.append(_GONE.format(names=", ".join(sorted(self._hidden))))
+        return Verdict("\n".join(hints), self._hidden, self._idle >= STOP_AFTER)
 
 
 _MOST_HINTS = 3
@@ -145,21 +153,16 @@ def _outcome(result: ToolResult) -> str:
     return f"{result.outcome} {files} {text.strip()}"
 
 
-def _compared(call: ToolCall, cosmetic: frozenset[str]) -> str:
-    return _key(call.name, call.arguments, cosmetic)
-
-
-@functools.lru_cache(maxsize=512)
-def _key(name: str, written: str, cosmetic: frozenset[str]) -> str:
+def _key(call: ToolCall, cosmetic: frozenset[str]) -> str:
     """A call as it is compared and shown: its name and its arguments in one order, without the cosmetic ones.
 
-    When there are no others, they are what the call is about. Kept, because every step looks at all calls of the run again.
+    When there are no others, they are what the call is about.
     """
     try:
-        arguments = repaired(written or "{}").value
+        arguments = repaired(call.arguments or "{}").value
     except ValueError:
-        return f"{name}({written.strip()})"
+        return f"{call.name}({call.arguments.strip()})"
     if isinstance(arguments, dict):
         telling = {key: value for key, value in arguments.items() if key not in cosmetic and not key.startswith("_")}
         arguments = telling or arguments
-    return f"{name}({json.dumps(arguments, ensure_ascii=False, sort_keys=True)})"
+    return f"{call.name}({json.dumps(arguments, ensure_ascii=False, sort_keys=True)})"

@@ -21,7 +21,7 @@ from zeno.core.events import (
 )
 from zeno.core.messages import Message, ToolCall, ToolResult, Usage
 from zeno.core.ports import ToolSpec, Turn
-from zeno.core.progress import stuck
+from zeno.core.progress import Progress
 
 MOST_EMPTY_REPLIES = 2
 """How often an empty reply is answered by asking again before the run gives up."""
@@ -44,6 +44,7 @@ class RunState(Struct, frozen=True):
     asked_final: bool = False
     last_round: bool = False
     hidden: frozenset[str] = frozenset()
+    progress: Progress = Progress()
     cancel_requested: bool = False
     usage: Usage = Usage()
     tools_done: tuple[str, ...] = ()
@@ -72,7 +73,8 @@ def apply(state: RunState, event: Event) -> RunState:
         case RunStarted():
             return state
         case UserSaid(parts):
-            return replace(state, messages=(*state.messages, Message("user", parts)), turn=None, empty_replies=0)
+            messages = (*state.messages, Message("user", parts))
+            return replace(state, messages=messages, turn=None, empty_replies=0, progress=Progress())
         case StepStarted(final=final, hidden=hidden):
             return replace(state, asked_final=final, hidden=hidden)
         case ModelReplied():
@@ -109,7 +111,7 @@ def decide(state: RunState, policy: Policy) -> Action:
 
 
 def _ask(state: RunState, policy: Policy) -> AskModel:
-    verdict = stuck(state.messages)
+    verdict = state.progress.verdict()
     final = state.step >= policy.max_steps or verdict.stop
     return AskModel(state.step + 1, final, nudge=bool(state.empty_replies), hint=verdict.hint, hidden=verdict.hidden)
 
@@ -175,9 +177,11 @@ def _with_result(state: RunState, result: ToolResult, usage: Usage) -> RunState:
     )
     if state.open_calls:
         return state
-    order = {call.id: position for position, call in enumerate(state.messages[-1].calls)}
+    calls = state.messages[-1].calls
+    order = {call.id: position for position, call in enumerate(calls)}
     ordered = tuple(sorted(state.results, key=lambda item: order[item.call_id]))
-    return replace(state, messages=(*state.messages, Message("tool", ordered)), results=(), started=frozenset())
+    messages, progress = (*state.messages, Message("tool", ordered)), state.progress.after(calls, ordered)
+    return replace(state, messages=messages, results=(), started=frozenset(), progress=progress)
 
 
 def _asks(text: str) -> bool:
