@@ -18,6 +18,7 @@ from urllib.parse import urlsplit, urlunsplit
 import msgspec
 
 from zeno.core.errors import ModelUnavailable
+from zeno.models.patience import Patience
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse, ClientSession
@@ -76,16 +77,28 @@ class Transport:
         async with self._exchange("POST", path, body, run_id, model) as response:
             reading = response.content.iter_any().__aiter__()
             framing = _Document() if response.content_type in _DOCUMENTS else Events()
-            while True:
-                async with asyncio.timeout(self.timeouts.between if told else self.timeouts.first):
+            patience = Patience(response.close)
+            try:
+                while True:
+                    patience.wait(self.timeouts.between if told else self.timeouts.first)
                     piece = await anext(reading, b"")
-                for payload in framing.take(piece) if piece else framing.end():
-                    told = True
-                    yield payload
-                if not piece:
-                    return
-                if framing.held > MOST_BYTES:
-                    raise self.unavailable("model_protocol_error", "an event without end", model)
+                    patience.rest()
+                    if patience.expired:
+                        raise TimeoutError
+                    for payload in framing.take(piece) if piece else framing.end():
+                        told = True
+                        yield payload
+                    if not piece:
+                        return
+                    if framing.held > MOST_BYTES:
+                        raise self.unavailable("model_protocol_error", "an event without end", model)
+            except Exception:
+                if patience.expired:
+                    # The connection broke because it was closed from this side.
+                    raise TimeoutError from None
+                raise
+            finally:
+                patience.end()
 
     async def get(self, path: str) -> Any:
         """The JSON at `path`. Raises `ModelUnavailable`."""
