@@ -137,9 +137,9 @@ def test_a_wrong_key_is_an_error_with_a_name(door: Door, llama: Peer, family: st
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_conversation_longer_than_the_context_is_an_error_with_a_name(door: Door, llama: Peer, family: str) -> None:
+def test_a_conversation_longer_than_the_context_is_an_ending_of_its_own(door: Door, llama: Peer, family: str) -> None:
     outcome = door.run("x" * 40_000, "--model", llama.settings(door, family, "written"))
-    assert outcome.code == 17
+    assert outcome.code == 16
     ended = outcome.events[-1]
-    assert (ended["ending"], ended["code"], ended["params"]["status"]) == ("model_failed", "model_http_error", 400)
+    assert (ended["ending"], ended["code"], ended["params"]["status"]) == ("context_exhausted", "context_exceeded", 400)
     assert "context size" in ended["params"]["reason"]
