@@ -6,11 +6,27 @@ from typing import Any
 
 import pytest
 
-from zeno.core.messages import FilePart, Message, Outcome, TextPart, ToolCall, ToolResult
-from zeno.core.progress import Verdict, stuck
+from zeno.core.events import Event, ModelReplied, ToolFinished, UserSaid
+from zeno.core.messages import FilePart, Message, Outcome, TextPart, ToolCall, ToolResult, Usage
+from zeno.core.progress import Progress, Verdict
+from zeno.core.state import fold
 
 Call = tuple[ToolCall, ToolResult]
 SAID = Message("user", (TextPart("go"),))
+
+
+def stuck(messages: Sequence[Message]) -> Verdict:
+    """The verdict on a run in which these messages came about, by the fold that runs go through."""
+    events: list[Event] = []
+    for message in messages:
+        match message.role:
+            case "user":
+                events.append(UserSaid(message.parts))
+            case "assistant":
+                events.append(ModelReplied(1, message, "answer", Usage(), "", ""))
+            case "tool":
+                events += [ToolFinished(1, result) for result in message.results]
+    return fold(events).progress.verdict()
 
 
 def did(name: str, text: str = "ok", outcome: Outcome = "done", **arguments: Any) -> Call:
@@ -184,7 +200,10 @@ def test_a_hint_is_short_and_repeats_nothing_that_a_tool_said() -> None:
 def test_which_arguments_are_cosmetic_can_be_told() -> None:
     replies = [did("look", path="a", reason=str(number)) for number in range(5)]
     assert stuck(run(*replies)).hidden
-    assert stuck(run(*replies), cosmetic=frozenset()) == Verdict()
+    progress = Progress()
+    for call, result in replies:
+        progress = progress.after([call], [result], cosmetic=frozenset())
+    assert progress.verdict() == Verdict()
 
 
 def test_calls_without_results_yet_count_for_nothing() -> None:

@@ -40,15 +40,13 @@ def doctor(requested: str | None, model: str | None, *, offline: bool, as_json: 
 
 async def _try_model(app: App, language: str, name: str, *, as_json: bool) -> int:
     choice = app.models.choice(name)
-    wire = Listening(**{key: value for key, value in vars(app.models.transport(choice)).items() if not key.startswith("_")})
+    wire = app.models.transport(choice, Listening)
     client = FAMILIES[choice.family].client(wire, choice.model, False)
     try:
         profile = await probed(client, wire, choice.model, new_id())
     except RunError as error:
         complain(language, error)
         return EXIT_CODES["model_failed"]
-    finally:
-        await wire.close()
     if app.models.profiles:
         app.models.profiles.put(profile_key(choice), profile)
     if as_json:

@@ -13,7 +13,7 @@ from typing import assert_never
 from msgspec.structs import replace
 
 from zeno.core.actions import AskModel, CallTools, CloseCalls, Finish
-from zeno.core.arguments import arguments_of
+from zeno.core.arguments import Repaired, arguments_of
 from zeno.core.endings import Ending
 from zeno.core.errors import EffectUnknown, ModelUnavailable, ToolFailed
 from zeno.core.events import Event, ModelReplied, RunEnded, StepStarted, ToolFinished, ToolStarted
@@ -82,10 +82,15 @@ def _replied(reply: Reply, state: RunState, step: int) -> ModelReplied:
 
 
 async def _call_tools(state: RunState, kit: Kit, calls: tuple[ToolCall, ...]) -> Told:
-    for call in calls:
+    arguments = [_read_arguments(call) for call in calls]
+    for call, read in zip(calls, arguments, strict=True):
         tool = kit.tools.get(call.name)
-        yield ToolStarted(state.step, call.id, call.name, tool.spec.action if tool else "TOOL_CALL", _is_repaired(call))
-    tasks = [asyncio.create_task(_call_tool(kit, call, state.step), name=f"{call.name} {call.id}") for call in calls]
+        action, repaired = tool.spec.action if tool else "TOOL_CALL", isinstance(read, Repaired) and read.repaired
+        yield ToolStarted(state.step, call.id, call.name, action, repaired)
+    begun = zip(calls, arguments, strict=True)
+    tasks = [
+        asyncio.create_task(_call_tool(kit, call, read, state.step), name=f"{call.name} {call.id}") for call, read in begun
+    ]
     try:
         for finished in asyncio.as_completed(tasks):
             yield await finished
@@ -96,11 +101,12 @@ async def _call_tools(state: RunState, kit: Kit, calls: tuple[ToolCall, ...]) ->
         await asyncio.wait(tasks, timeout=1)
 
 
-def _is_repaired(call: ToolCall) -> bool:
+def _read_arguments(call: ToolCall) -> Repaired | ToolFailed:
+    """The arguments, or why there are none: a call with bad ones is told as started and as failed, like any other."""
     try:
-        return arguments_of(call).repaired
-    except ToolFailed:
-        return False
+        return arguments_of(call)
+    except ToolFailed as failure:
+        return failure
 
 
 async def _close_calls(state: RunState, action: CloseCalls) -> Told:
@@ -119,15 +125,16 @@ def ended(state: RunState, ending: Ending, code: str, **params: str | int) -> Ru
     return RunEnded(ending, code, params, state.step, done, failed)
 
 
-async def _call_tool(kit: Kit, call: ToolCall, step: int) -> ToolFinished:
+async def _call_tool(kit: Kit, call: ToolCall, arguments: Repaired | ToolFailed, step: int) -> ToolFinished:
     """The one place of dispatch: nothing that is not registered runs, and nothing with arguments that are no JSON object."""
     try:
         tool = kit.tools.get(call.name)
         if tool is None:
             permitted = ", ".join(list(kit.tools)[:MOST_NAMES]) or "none"
             raise ToolFailed(f"There is no tool {call.name!r}. Permitted: {permitted}.", code="unknown_tool")
-        ctx = ToolContext(kit.run_id, call.id, kit.workspace, kit.language)
-        output = await tool.call(arguments_of(call).value, ctx)
+        if isinstance(arguments, ToolFailed):
+            raise arguments
+        output = await tool.call(arguments.value, ToolContext(kit.run_id, call.id, kit.workspace, kit.language))
     except EffectUnknown as failure:
         return ToolFinished(step, ToolResult(call.id, call.name, "unknown", failure.message), failure.code)
     except ToolFailed as failure:

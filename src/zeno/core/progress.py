@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from zeno.core.arguments import repaired
-from zeno.core.messages import Message, ToolCall, ToolResult
+from zeno.core.messages import ToolCall, ToolResult
 
 HINT_AT = 3
 HIDE_AT = 5
@@ -33,20 +33,6 @@ class Verdict(Struct, frozen=True):
     hint: str = ""
     hidden: frozenset[str] = frozenset()
     stop: bool = False
-
-
-def stuck(messages: Sequence[Message], cosmetic: frozenset[str] = COSMETIC) -> Verdict:
-    """The verdict on a run after `messages`, in time proportional to their length."""
-    progress = Progress()
-    calls: Sequence[ToolCall] = ()
-    for message in messages:
-        if message.role == "user":
-            progress = Progress()
-        elif message.role == "assistant":
-            calls = message.calls
-        else:
-            progress = progress.after(calls, message.results, cosmetic)
-    return progress.verdict()
 
 
 class _Streaks:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from msgspec.structs import replace
 
@@ -19,6 +19,7 @@ from zeno.models.profile import Profiles
 from zeno.models.transport import Timeouts, Transport
 
 Protocol = Literal["auto", "native", "prompted"]
+Wire = TypeVar("Wire", bound=Transport)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,17 +163,17 @@ class Models:
             raise ConfigError("model_family_unknown", family=choice.family, known=", ".join(FAMILIES))
         profile = self.profiles.get(profile_key(choice)) if self.profiles else None
         prompted = choice.protocol == "prompted" or (choice.protocol == "auto" and profile is not None and not profile.tools)
-        client = FAMILIES[choice.family].client(self.transport(choice), choice.model, prompted)
+        client = FAMILIES[choice.family].client(self.transport(choice, Transport), choice.model, prompted)
         if not prompted:
             return client
         from zeno.models.prompted.client import Prompted
 
         return Prompted(client, form="object" if profile and profile.json_mode else "tags")
 
-    def transport(self, choice: ModelChoice) -> Transport:
-        """The wire to a model's endpoint, closed with the rest."""
+    def transport(self, choice: ModelChoice, kind: type[Wire]) -> Wire:
+        """The wire to a model's endpoint, of any kind of transport, closed with the rest."""
         family, key = FAMILIES[choice.family], choice.endpoint.api_key
-        transport = Transport(
+        transport = kind(
             base_url=(choice.endpoint.base_url or family.base_url).rstrip("/"),
             headers=family.headers(key, choice.model),
             secrets=(key,) if key else (),
