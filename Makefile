@@ -6,10 +6,13 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 TASK ?= Summarise sales.csv by channel and write the weekly report in Word with a line chart
 
-.PHONY: demo test check peers bench format lock clean
+.PHONY: demo serve test check chaos peers bench format lock clean
 
 demo: $(VENV)/.installed
 	cd examples && ZENO_HOME=$(CURDIR)/.zeno ../$(BIN)/zeno run "$(TASK)" --model offline --out $(CURDIR)/demo
+
+serve: $(VENV)/.installed
+	$(BIN)/zeno serve
 
 test: $(VENV)/.developing
 	$(BIN)/pytest -n auto -rs
@@ -21,6 +24,10 @@ check: $(VENV)/.developing
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest -n auto -m "not slow and not office"
+
+# A thousand seeded trials of `kill -9`; a hundred are part of `make test`.
+chaos: $(VENV)/.developing
+	$(BIN)/python -m tests.chaos.trials --trials 1000 --seed 7
 
 # Optional: real model servers of other makers, installed by name; see tests/peers/README.md.
 peers: $(VENV)/.developing

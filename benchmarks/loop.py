@@ -17,9 +17,12 @@ from zeno.core import loop
 from zeno.core.events import UserSaid
 from zeno.core.kit import Kit
 from zeno.core.messages import Message, TextPart, ToolCall
+from zeno.core.policy import Policy
 from zeno.core.ports import Delta, ModelRequest, Reply, ToolContext, ToolOutput, ToolSpec
-from zeno.core.state import Policy, fold
+from zeno.core.scope import LOCAL
+from zeno.core.state import fold
 from zeno.settings import load
+from zeno.stores.memory import MemoryEffects
 from zeno.tools.guards import guarded
 
 STEPS = 30
@@ -32,9 +35,15 @@ class Noop:
 
     spec = SPEC
 
+    def check(self, args: dict[str, Any]) -> None:
+        """Take anything."""
+
     async def call(self, args: dict[str, Any], ctx: ToolContext) -> ToolOutput:
         """Do nothing."""
         return ToolOutput("ok")
+
+    async def verify(self, args: dict[str, Any], ctx: ToolContext) -> ToolOutput | None:
+        """Nothing was done."""
 
 
 class Model:
@@ -78,6 +87,8 @@ def kit() -> Kit:
     policy = Policy(STEPS + 1, {"noop": SPEC})
     return Kit(
         run_id="0" * 32,
+        session_id="0" * 32,
+        ledger=MemoryEffects(),
         model=Model(),
         tools={"noop": tool},
         policy=policy,
@@ -114,7 +125,7 @@ async def logged(home: str) -> float:
         agent = await app.agent(None, language="en-US", model="noop", max_steps=STEPS + 1)
 
         async def work() -> None:
-            await app.drive(await app.start(agent, "go"), lambda _: None)
+            await app.drive(await app.start(LOCAL, agent, "go"), lambda _: None)
 
         return await measured(work, 3)
 

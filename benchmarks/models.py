@@ -23,6 +23,7 @@ import httpx2
 from zeno.agent import Agent
 from zeno.app import opened
 from zeno.core.ports import Delta, TextDelta
+from zeno.core.scope import LOCAL
 from zeno.settings import load
 from zeno.stores.event_log import Record
 from zeno.tools.function import function_tool
@@ -77,7 +78,8 @@ OWN_TOOLS = """
 from benchmarks.models import doze, echo
 from zeno.tools.function import function_tool
 
-ECHO, DOZE = map(function_tool, (echo, doze))
+# Volatile: a result of before would cost nothing and measure nothing.
+ECHO, DOZE = (function_tool(each, volatile=True) for each in (echo, doze))
 """
 
 
@@ -205,7 +207,7 @@ async def zeno_logged(url: str) -> AsyncIterator[Runner]:
                         if isinstance(item, TextDelta):
                             token(item.text)
 
-                    await app.drive(await app.start(agent, PROMPT), tell)
+                    await app.drive(await app.start(LOCAL, agent, PROMPT), tell)
 
             yield Logged()
 

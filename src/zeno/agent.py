@@ -20,10 +20,12 @@ from zeno.core.errors import ConfigError
 from zeno.core.events import Event, UserSaid
 from zeno.core.kit import Kit
 from zeno.core.messages import FilePart, Message, TextPart
+from zeno.core.policy import Policy
 from zeno.core.ports import Delta, Effort, ModelClient, Tool
-from zeno.core.state import Policy, RunState, apply, fold
+from zeno.core.state import RunState, apply, fold
 from zeno.models.registry import FAMILIES, Endpoint, Models
 from zeno.runs.clock import iso, new_id, now
+from zeno.stores.memory import MemoryEffects
 from zeno.tools.function import function_tool
 from zeno.tools.guards import guarded
 
@@ -67,7 +69,8 @@ class Agent:
         self._kit: dict[str, Any] = {
             "model": client,
             "tools": named,
-            "policy": Policy(max_steps, {name: tool.spec for name, tool in named.items()}, allow_danger),
+            # Nobody is there to be asked: what needs a person's consent is refused, unless all of it was permitted beforehand.
+            "policy": Policy(max_steps, {name: tool.spec for name, tool in named.items()}, allow_danger, attended=False),
             "workspace": workspace,
             "instructions": instructions,
             "language": language,
@@ -83,7 +86,8 @@ class Agent:
 
         `history` is an earlier conversation, `files` lie in the workspace. Raises `RunError` when the model cannot be had.
         """
-        kit = Kit(run_id=new_id(), today=iso(now())[:10], history=tuple(history), **self._kit)
+        run_id, ledger = new_id(), MemoryEffects()
+        kit = Kit(run_id=run_id, session_id=run_id, ledger=ledger, today=iso(now())[:10], history=tuple(history), **self._kit)
         said = UserSaid((TextPart(text), *files))
         yield said
         async with aclosing(loop.run(fold([said]), kit)) as told:
@@ -114,7 +118,8 @@ class Agent:
 def _by_name(tools: Sequence[Tool | Callable[..., Any]]) -> dict[str, Tool]:
     named: dict[str, Tool] = {}
     for each in tools:
-        tool = each if _is_tool(each) else function_tool(each)
+        # A plain function has promised nothing, not even that it answers the same twice.
+        tool = each if _is_tool(each) else function_tool(each, volatile=True)
         if tool.spec.name in named:
             raise ConfigError("tool_twice", tool=tool.spec.name)
         named[tool.spec.name] = tool

@@ -1,13 +1,25 @@
 """Settings: the only reader of the environment and of `zeno.toml`. A variable beats the file, the file beats the default."""
 
+import ipaddress
 import os
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
 from zeno.core.errors import ConfigError
+
+
+class RuleSettings(BaseModel):
+    """What is to be done with calls that match: `[[rules]]`. `deny` beats `ask`, `ask` beats `allow`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    verdict: Literal["allow", "ask", "deny"]
+    tool: str = Field(description="A pattern of tool names; `*` is any text.")
+    arguments: dict[str, str] = Field({}, description="Patterns that the named arguments must match, all of them.")
+    approver: Literal["owner", "admin"] = Field("owner", description="Who may decide when it is asked.")
 
 
 class AgentSettings(BaseModel):
@@ -21,6 +33,22 @@ class AgentSettings(BaseModel):
     max_steps: int | None = Field(None, ge=1, le=1000)
     temperature: float | None = Field(None, ge=0, le=2)
     effort: Literal["none", "low", "medium", "high"] | None = None
+    mode: Literal["auto", "manual"] | None = Field(None, description="`manual`: a person confirms every action.")
+    rules: list[RuleSettings] = Field([], description="What its calls may do, beside the general rules.")
+
+
+class MailSettings(BaseModel):
+    """The server that mail is handed in at: `[tools.mail]`. With it, there is the tool send_email."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    host: str
+    port: int = Field(587, ge=1, le=65535)
+    security: Literal["none", "starttls", "tls"] = "starttls"
+    username: str = ""
+    password: SecretStr = SecretStr("")
+    sender: str = Field(description="The address that mail comes from, with a name or without.")
+    allowed_recipients: list[str] = Field([], description='Patterns such as "*@example.com"; empty: everybody.')
 
 
 class ToolSettings(BaseModel):
@@ -37,6 +65,13 @@ class ToolSettings(BaseModel):
     weather_geocoding_url: str = "https://geocoding-api.open-meteo.com/v1/search"
     dns_nameservers: list[str] = Field([], description="Name servers to ask instead of the system's.")
     dns_port: int = Field(53, ge=1, le=65535)
+    http_allowed: list[str] = Field(
+        [], description="Internal hosts that http_request may reach, besides all public ones: host, host:port, network/prefix."
+    )
+    databases: dict[str, SecretStr] = Field(
+        {}, description="SQLAlchemy URLs of SQLite, PostgreSQL, MySQL or MariaDB by name: gives the agent the SQL tools."
+    )
+    mail: MailSettings | None = None
 
 
 class EndpointSettings(BaseModel):
@@ -76,6 +111,51 @@ class ModelSettings(BaseModel):
     total_timeout: float = Field(900, gt=0, description="Seconds for a whole reply.")
 
 
+class ServerSettings(BaseModel):
+    """How `zeno serve` listens and whom it lets in: `[server]`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    host: str = Field("127.0.0.1", description="The address to listen on.")
+    port: int = Field(8321, ge=0, le=65535)
+    auth: Literal["local", "team"] = Field("local", description="`local`: one user with a token; `team`: users with accounts.")
+    token: SecretStr = Field(
+        SecretStr(""), description="The token of `local`, also `ZENO_TOKEN`; empty: one is made and kept in the home directory."
+    )
+    allowed_hosts: list[str] = Field(
+        [], description="Names under which the server is reached, such as `zeno.example.com` or `*.example.com`."
+    )
+    cors_origins: list[str] = Field([], description="Origins of other sites whose pages may call the API.")
+    max_body: int = Field(2**20, ge=1024, description="Bytes a request may have.")
+    max_upload: int = Field(100 * 2**20, ge=1024, description="Bytes a request that brings files may have.")
+    rate_limit: str = Field(
+        "600/minute", description="Requests allowed to each user, or to each address while nobody is known."
+    )
+    login_rate_limit: str = Field("10/minute", description="Attempts to log in allowed to each address.")
+    trusted_proxies: list[str] = Field(
+        [], description="Addresses or networks of proxies whose word counts on where a request comes from."
+    )
+
+    @field_validator("rate_limit", "login_rate_limit")
+    @classmethod
+    def _rate(cls, value: str) -> str:
+        from limits import parse
+
+        try:
+            parse(value)
+        except ValueError:
+            raise ValueError("a number and a unit of time, such as 600/minute") from None
+        return value
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _networks(cls, value: list[str]) -> list[str]:
+        try:
+            return [str(ipaddress.ip_network(entry)) for entry in value]
+        except ValueError:
+            raise ValueError("addresses or networks, such as 10.0.0.0/8") from None
+
+
 class Settings(BaseSettings):
     """All settings. Variables are named `ZENO_<NAME>`, nested ones `ZENO_<TABLE>__<NAME>`."""
 
@@ -97,11 +177,18 @@ class Settings(BaseSettings):
     text_model: str | None = Field(
         None, description="A model that writes texts for the agent: gives it the tool generate_text."
     )
+    mode: Literal["auto", "manual"] = Field("auto", description="`manual`: a person confirms every action of every agent.")
+    approval_hours: float = Field(24, gt=0, le=24 * 365, description="Hours that a decision is waited for; then it is no.")
+    max_runs: int = Field(100, ge=1, description="Runs that one process drives at once; further ones wait their turn.")
+    webhook_url: str | None = Field(None, description="Told by POST of every call that waits for a decision.")
+    webhook_secret: SecretStr = Field(SecretStr(""), description="Signs what is posted there (HMAC-SHA256).")
+    rules: list[RuleSettings] = []
     openai: EndpointSettings = EndpointSettings()
     anthropic: EndpointSettings = EndpointSettings()
     models: dict[str, ModelSettings] = {}
     prices: dict[str, PriceSettings] = {}
     tools: ToolSettings = ToolSettings()
+    server: ServerSettings = ServerSettings()
     agents: dict[str, AgentSettings] = {}
 
     @classmethod
@@ -128,11 +215,13 @@ def load(**overrides: Any) -> Settings:
         raise ConfigError("setting_invalid", setting=".".join(map(str, first["loc"])), reason=first["msg"]) from None
     except ValueError as error:
         raise ConfigError("settings_unreadable", reason=str(error)) from None
-    update = {
+    update: dict[str, object] = {
         "home": settings.home.expanduser(),
         "openai": _from_environment(settings.openai, "OPENAI"),
         "anthropic": _from_environment(settings.anthropic, "ANTHROPIC"),
     }
+    if token := os.environ.get("ZENO_TOKEN"):
+        update["server"] = settings.server.model_copy(update={"token": SecretStr(token)})
     return settings.model_copy(update=update)
 
 

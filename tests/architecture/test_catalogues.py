@@ -23,6 +23,8 @@ RAISED_TO_PEOPLE = {
     "Invalid",
     "ConfigError",
     "RunLost",
+    "Unauthorized",
+    "TooMany",
 }
 
 
@@ -64,7 +66,7 @@ def test_every_error_that_people_see_has_words_for_all_its_parameters() -> None:
 
 
 def test_every_cause_of_an_ending_has_words() -> None:
-    source = (SOURCE / "core" / "state.py").read_text("utf-8")
+    source = (SOURCE / "core" / "decide.py").read_text("utf-8")
     causes = re.findall(r'Finish\("\w+", "(\w+)"\)', source)
     assert len(causes) >= 5
     assert not [cause for cause in causes if f"cli.cause.{cause}" not in ENGLISH]

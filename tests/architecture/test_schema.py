@@ -17,8 +17,8 @@ from zeno.stores.tables import metadata
 
 def test_migrations_lead_to_the_tables_of_the_code(tmp_path: Path) -> None:
     async def differences() -> list[object]:
-        async with opened(f"sqlite:///{tmp_path / 'z.db'}") as database, database.reading() as connection:
-            return await connection.run_sync(_compared)
+        async with opened(f"sqlite:///{tmp_path / 'z.db'}") as database:
+            return await database.read(_compared)
 
     assert asyncio.run(differences()) == []
 

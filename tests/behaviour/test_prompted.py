@@ -15,10 +15,12 @@ from zeno.core.errors import ModelUnavailable
 from zeno.core.events import Event, ModelReplied, RunEnded, ToolFinished, UserSaid
 from zeno.core.kit import Kit
 from zeno.core.messages import FilePart, Message, TextPart, ThinkingPart, ToolCall, ToolResult, Usage
+from zeno.core.policy import Policy
 from zeno.core.ports import Delta, ModelRequest, Reply, TextDelta, ThinkingDelta, ToolContext, ToolOutput, ToolSpec
-from zeno.core.state import Policy, fold
+from zeno.core.state import fold
 from zeno.models.prompted.client import Prompted
 from zeno.models.prompted.protocol import Form
+from zeno.stores.memory import MemoryEffects
 
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 
@@ -31,6 +33,12 @@ class Weather:
     asked: list[str] = field(default_factory=list)
     _met: asyncio.Event = field(default_factory=asyncio.Event)
     spec = ToolSpec("weather", "The weather in a city. Use it when asked for weather.", CITY)
+
+    def check(self, args: dict[str, Any]) -> None:
+        assert set(args) <= {"city"}
+
+    async def verify(self, args: dict[str, Any], ctx: ToolContext) -> ToolOutput | None:
+        return None
 
     async def call(self, args: dict[str, Any], ctx: ToolContext) -> ToolOutput:
         self.asked.append(args["city"])
@@ -62,6 +70,8 @@ def run(inner: WrittenModel, task: str, *, form: Form = "tags", together: int = 
     tool = Weather(together)
     kit = Kit(
         run_id="0" * 32,
+        session_id="0" * 32,
+        ledger=MemoryEffects(),
         model=Prompted(inner, form=form, corrections=corrections),
         tools={"weather": tool},
         policy=Policy(most, {"weather": tool.spec}),

@@ -188,14 +188,17 @@ def send_mail(to: str, ctx: ToolContext) -> str:
 '''
 
 
-def test_danger_is_not_done_without_consent(door: Door) -> None:
+def test_danger_waits_for_consent_and_is_done_with_it(door: Door) -> None:
     door.with_tools(MAIL)
-    script = door.script(calls(call("send_mail", to="a@b.c")), {"text": "I may not.", "expect": ["consent"]})
-    outcome = door.run("mail", "--model", script)
-    (finished,) = outcome.of("tool_finished")
-    assert (finished["result"]["outcome"], finished["code"]) == ("rejected", "approval_required")
+    outcome = door.run("mail", "--model", door.script(calls(call("send_mail", to="a@b.c")), {"text": "Sent."}))
+    assert outcome.code == 11
+    assert [event["type"] for event in outcome.events[-2:]] == ["approval_requested", "run_paused"]
     assert not outcome.of("tool_started")
     assert not list(door.home.rglob("sent.txt"))
+    approved = door.zeno("approve", outcome.events[0]["run_id"])
+    assert approved.code == 0
+    (sent,) = door.home.rglob("sent.txt")
+    assert sent.read_text() == "a@b.c"
 
 
 def test_danger_is_done_with_consent(door: Door) -> None:
@@ -360,7 +363,7 @@ def test_a_model_that_repeats_itself_is_told_then_loses_the_tool_then_must_answe
 def test_polling_is_not_taken_for_repetition(door: Door) -> None:
     door.with_tools('''
 count = 0
-@tool()
+@tool(volatile=True)
 def progress() -> str:
     """Tell how far it is. Use in tests."""
     global count

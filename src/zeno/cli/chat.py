@@ -6,9 +6,10 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from zeno.app import App
-from zeno.cli.edge import complain, enter
-from zeno.cli.run import delivered, drive_drawn, mentioned, notice
+from zeno.cli.edge import complain, enter, notice
+from zeno.cli.run import delivered, drive_drawn, mentioned
 from zeno.core.errors import RequestError
+from zeno.core.scope import LOCAL
 from zeno.i18n import text
 from zeno.runs.clock import new_id
 
@@ -28,7 +29,8 @@ def chat(requested: str | None, *, agent: str | None, model: str | None, files: 
                 notice(language, "notice.new_session")
                 continue
             try:
-                run = await app.start(spec, line, (*brought, *mentioned(language, line, brought)), session_id)
+                files_here = (*brought, *mentioned(language, line, brought))
+                run = await app.start(LOCAL, spec, line, files_here, session_id, when_busy="steer")
             except RequestError as error:
                 complain(language, error)
                 continue

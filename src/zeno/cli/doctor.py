@@ -16,6 +16,7 @@ from zeno.cli.draw import plain
 from zeno.cli.edge import EXIT_CODES, complain, enter
 from zeno.core.errors import RunError
 from zeno.core.ports import ToolContext
+from zeno.core.scope import LOCAL
 from zeno.i18n import LANGUAGES, catalogue, text
 from zeno.models.probe import Listening, probed
 from zeno.models.profile import Profile
@@ -105,7 +106,7 @@ def _print_checks(language: str, names: list[str], faults: dict[str, str]) -> No
 
 
 async def _listed(app: App) -> None:
-    await app.runs.newest(1)
+    await app.runs.newest(LOCAL, 1)
 
 
 def _writable(directory: Path) -> None:

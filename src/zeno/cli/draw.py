@@ -9,7 +9,16 @@ from rich.panel import Panel
 from rich.status import Status
 from rich.text import Text
 
-from zeno.core.events import ModelReplied, RunEnded, StepStarted, ToolFinished, ToolStarted
+from zeno.core.events import (
+    ApprovalDecided,
+    ApprovalRequested,
+    ModelReplied,
+    RunEnded,
+    RunPaused,
+    StepStarted,
+    ToolFinished,
+    ToolStarted,
+)
 from zeno.core.messages import ToolCall
 from zeno.core.ports import Delta, ThinkingDelta
 from zeno.i18n import catalogue, text
@@ -54,6 +63,14 @@ class Drawing:
                 self._wait(started.name)
             case ToolFinished() as finished:
                 self._result(finished, item.at)
+            case ApprovalRequested() as requested:
+                self._request(requested)
+            case ApprovalDecided(decision=decision):
+                verdict = str(type(decision).__struct_config__.tag)
+                self.console.print(Text(f"⊙ {self._say(f'verdict.{verdict}')}", "cyan"))
+            case RunPaused(waiting=waiting):
+                lines = [self._say("draw.paused", count=len(waiting)), self._say("next.awaiting_approval")]
+                self._panel("awaiting_approval", lines)
             case RunEnded() as ended:
                 self._ending(ended)
             case _:
@@ -109,8 +126,17 @@ class Drawing:
         if ended.ending != "asked_user":
             lines.append(self._say("draw.account", steps=ended.steps, done=_names(ended.done), failed=_names(ended.failed)))
         lines.append(self._say(f"next.{ended.ending}"))
-        title = self._say(f"ending.{ended.ending}")
+        self._panel(ended.ending, lines)
+
+    def _panel(self, ending: str, lines: list[str]) -> None:
+        title = self._say(f"ending.{ending}")
         self.console.print(Panel(Text("\n".join(lines)), title=title, title_align="left", border_style="yellow"))
+
+    def _request(self, requested: ApprovalRequested) -> None:
+        run_id, _, number = requested.approval_id.partition(".")
+        line = Text.assemble(("? ", "yellow"), (plain(requested.name), "bold yellow"), f" {_short(requested.arguments, 400)}")
+        line.append(f"  [{self._say(f'cause_of_asking.{requested.cause}')}; {run_id[:12]}.{number}]", "dim")
+        self.console.print(line)
 
     def _wait(self, what: str) -> None:
         if self.console.is_terminal:

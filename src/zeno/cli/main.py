@@ -2,16 +2,15 @@
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
+from zeno.cli.account_commands import add_keys, add_users
+from zeno.cli.options import Language, Say
 from zeno.i18n import detect, text
-
-Say = Callable[[str], str]
-Language = Literal["zh-CN", "en-US"]
 
 
 def main() -> None:
@@ -34,7 +33,19 @@ def build(language: str, requested: str | None = None) -> typer.Typer:
     ) -> None:
         pass
 
-    for add in (_add_run, _add_chat, _add_tools, _add_runs, _add_trace, _add_doctor):
+    for add in (
+        _add_run,
+        _add_chat,
+        _add_tools,
+        _add_runs,
+        _add_trace,
+        _add_approvals,
+        _add_decisions,
+        _add_serve,
+        _add_doctor,
+        add_users,
+        add_keys,
+    ):
         add(app, requested, say)
     return app
 
@@ -108,6 +119,66 @@ def _add_trace(app: typer.Typer, requested: str | None, say: Say) -> None:
         from zeno.cli.runs import show_trace
 
         raise typer.Exit(show_trace(requested, run, as_json=json))
+
+
+def _add_approvals(app: typer.Typer, requested: str | None, say: Say) -> None:
+    @app.command(help=say("approvals"))
+    def approvals(
+        json: Annotated[bool, typer.Option("--json", help=say("json_list"))] = False,
+        lang: Annotated[Language | None, typer.Option("--lang", help=say("lang"))] = None,
+    ) -> None:
+        from zeno.cli.approvals import show_approvals
+
+        raise typer.Exit(show_approvals(requested, as_json=json))
+
+
+def _add_decisions(app: typer.Typer, requested: str | None, say: Say) -> None:
+    @app.command(help=say("approve"))
+    def approve(
+        approval: Annotated[str, typer.Argument(help=say("approval_id"), metavar="APPROVAL", show_default=False)],
+        arguments: Annotated[str | None, typer.Option("--arguments", help=say("arguments"), metavar="JSON")] = None,
+        reason: Annotated[str, typer.Option("--reason", help=say("reason"))] = "",
+        lang: Annotated[Language | None, typer.Option("--lang", help=say("lang"))] = None,
+    ) -> None:
+        from zeno.cli.approvals import decide, edited
+
+        raise typer.Exit(decide(requested, approval, edited(arguments, reason)))
+
+    @app.command(help=say("deny"))
+    def deny(
+        approval: Annotated[str, typer.Argument(help=say("approval_id"), metavar="APPROVAL", show_default=False)],
+        reason: Annotated[str, typer.Option("--reason", help=say("reason"))] = "",
+        lang: Annotated[Language | None, typer.Option("--lang", help=say("lang"))] = None,
+    ) -> None:
+        from zeno.cli.approvals import decide
+        from zeno.core.decisions import Denied
+
+        raise typer.Exit(decide(requested, approval, Denied(reason)))
+
+    @app.command(help=say("answer"))
+    def answer(
+        approval: Annotated[str, typer.Argument(help=say("approval_id"), metavar="APPROVAL", show_default=False)],
+        words: Annotated[str, typer.Argument(help=say("answer_text"), show_default=False)] = "",
+        choose: Annotated[list[str] | None, typer.Option("--choose", help=say("choose"))] = None,
+        lang: Annotated[Language | None, typer.Option("--lang", help=say("lang"))] = None,
+    ) -> None:
+        from zeno.cli.approvals import decide
+        from zeno.core.decisions import Answered
+        from zeno.core.ports import Answer
+
+        raise typer.Exit(decide(requested, approval, Answered(Answer(tuple(choose or ()), words))))
+
+
+def _add_serve(app: typer.Typer, requested: str | None, say: Say) -> None:
+    @app.command(help=say("serve"))
+    def serve(
+        host: Annotated[str | None, typer.Option("--host", help=say("host"))] = None,
+        port: Annotated[int | None, typer.Option("--port", min=0, max=65535, help=say("port"))] = None,
+        lang: Annotated[Language | None, typer.Option("--lang", help=say("lang"))] = None,
+    ) -> None:
+        from zeno.cli.serve import serve as serve_until_stopped
+
+        raise typer.Exit(serve_until_stopped(requested, host, port))
 
 
 def _add_doctor(app: typer.Typer, requested: str | None, say: Say) -> None:

@@ -12,15 +12,15 @@ from pathlib import Path
 
 import msgspec
 from rich.console import Console
-from rich.text import Text
 
 from zeno.app import App
+from zeno.cli.approvals import decided_here
 from zeno.cli.draw import Drawing
-from zeno.cli.edge import EXIT_CODES, enter
+from zeno.cli.edge import EXIT_CODES, enter, notice
 from zeno.core.commands import Cancel
 from zeno.core.ports import Delta
+from zeno.core.scope import LOCAL
 from zeno.core.state import RunState
-from zeno.i18n import text
 from zeno.stores.event_log import Record
 from zeno.stores.runs import Run
 
@@ -56,20 +56,30 @@ def run_task(requested: str | None, wish: Wish) -> int:
 
 async def _chosen_run(app: App, language: str, wish: Wish) -> Run:
     if wish.resume:
-        return await app.runs.find(wish.resume)
+        return await app.runs.find(LOCAL, wish.resume)
     agent = await app.agent(
         wish.agent, language=language, model=wish.model, max_steps=wish.max_steps, allow_danger=wish.allow_danger
     )
     if agent.model == "offline":
         notice(language, "notice.offline")
-    return await app.start(agent, wish.task, (*wish.files, *mentioned(language, wish.task, wish.files)))
+    return await app.start(LOCAL, agent, wish.task, (*wish.files, *mentioned(language, wish.task, wish.files)))
 
 
 async def drive_drawn(app: App, run: Run, language: str, *, as_json: bool = False) -> RunState:
-    """Drive a run and draw it, or print its events as JSON lines; Ctrl-C cancels it."""
-    drawing = Drawing(Console(highlight=False, soft_wrap=True), language)
+    """Drive a run and draw it, or print its events as JSON lines; Ctrl-C cancels it.
+
+    What needs a person's decision is asked on the terminal; where there is none, the run pauses and this returns.
+    """
     if not as_json:
         notice(language, "notice.run", run=run.id)
+    state = await _drive(app, run, language, as_json=as_json)
+    while state.ending == "awaiting_approval" and not as_json and sys.stdin.isatty() and await decided_here(app, run, language):
+        state = await _drive(app, run, language, as_json=False)
+    return state
+
+
+async def _drive(app: App, run: Run, language: str, *, as_json: bool) -> RunState:
+    drawing = Drawing(Console(highlight=False, soft_wrap=True), language)
     try:
         async with _cancelled_by_interrupt(app, run.id):
             return await app.drive(run, _print_json(run.id) if as_json else drawing.show)
@@ -114,11 +124,6 @@ def _named_here(task: str) -> Iterator[Path]:
             yield path
 
 
-def notice(language: str, key: str, **params: str) -> None:
-    """A line beside the run, on the error stream: the output stays clean for programs."""
-    Console(stderr=True, highlight=False, soft_wrap=True).print(Text(text(language, f"cli.{key}", **params), "dim"))
-
-
 def _copied(source: Path, out: Path, run_id: str) -> Path:
     out.mkdir(parents=True, exist_ok=True)
     target = out / source.name
@@ -147,7 +152,7 @@ async def _cancelled_by_interrupt(app: App, run_id: str) -> AsyncIterator[None]:
 
     def interrupted() -> None:
         loop.remove_signal_handler(signal.SIGINT)
-        sent.append(loop.create_task(app.send(run_id, Cancel())))
+        sent.append(loop.create_task(app.send(LOCAL, run_id, Cancel())))
 
     loop.add_signal_handler(signal.SIGINT, interrupted)
     try:

@@ -12,6 +12,7 @@ from zeno.app import App
 from zeno.cli.draw import explained, plain
 from zeno.cli.edge import enter
 from zeno.core.events import RunEnded
+from zeno.core.scope import LOCAL
 from zeno.i18n import text
 from zeno.runs.cost import cost
 from zeno.runs.steps import Step, steps
@@ -23,7 +24,7 @@ def show_runs(requested: str | None, most: int, *, as_json: bool) -> int:
     """List the newest runs."""
 
     async def work(app: App, language: str) -> int:
-        runs = await app.runs.newest(most)
+        runs = await app.runs.newest(LOCAL, most)
         if as_json:
             sys.stdout.write(msgspec.json.encode(runs).decode() + "\n")
             return 0
@@ -41,8 +42,8 @@ def show_trace(requested: str | None, prefix: str, *, as_json: bool) -> int:
     """Show the steps of one run, rebuilt from its log."""
 
     async def work(app: App, language: str) -> int:
-        run = await app.runs.find(prefix)
-        records = await app.log.read(run.id)
+        run = await app.runs.find(LOCAL, prefix)
+        records = await app.log.read(LOCAL, run.id)
         table, spent = steps(records), cost(records, app.prices)
         if as_json:
             sys.stdout.write(msgspec.json.encode({"run": run, "steps": table, "cost": spent}).decode() + "\n")

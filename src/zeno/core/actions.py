@@ -4,6 +4,7 @@ from msgspec import Struct
 
 from zeno.core.endings import Ending
 from zeno.core.messages import Outcome, ToolCall
+from zeno.core.policy import Permission
 
 
 class AskModel(Struct, frozen=True):
@@ -34,6 +35,16 @@ class CloseCalls(Struct, frozen=True):
     code: str
 
 
+class RequestApprovals(Struct, frozen=True):
+    """Ask a person about these calls, each for the reason that goes with it."""
+
+    calls: tuple[tuple[ToolCall, Permission], ...]
+
+
+class Await(Struct, frozen=True):
+    """Pause: nothing can be done before a person has decided."""
+
+
 class Finish(Struct, frozen=True):
     """End the run; control goes back to the user."""
 
@@ -41,4 +52,4 @@ class Finish(Struct, frozen=True):
     code: str
 
 
-Action = AskModel | CallTools | CloseCalls | Finish
+Action = AskModel | CallTools | CloseCalls | RequestApprovals | Await | Finish

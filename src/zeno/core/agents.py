@@ -1,7 +1,10 @@
 """Agents: what a run is to be like. The specification is copied into the run, so later changes do not touch it."""
 
+from typing import Literal
+
 from msgspec import Struct
 
+from zeno.core.policy import Rule
 from zeno.core.ports import Effort
 
 
@@ -10,6 +13,8 @@ class AgentSpec(Struct, frozen=True, forbid_unknown_fields=True):
 
     `model` is a model's name in the settings; `tools` the names it may call, `None` for all. `max_steps` limits the rounds with
     tools, `temperature` is the provider's scale, `effort` is how much to reason, `language` the one of documents and questions.
+    `manual` has a person confirm every action, `rules` are the agent's own; `on_disconnect` says what becomes of a run that
+    nobody watches any more.
     """
 
     name: str
@@ -22,3 +27,6 @@ class AgentSpec(Struct, frozen=True, forbid_unknown_fields=True):
     effort: Effort | None = None
     language: str = "en-US"
     allow_danger: bool = False
+    manual: bool = False
+    rules: tuple[Rule, ...] = ()
+    on_disconnect: Literal["continue", "cancel"] = "continue"

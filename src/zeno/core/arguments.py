@@ -5,8 +5,10 @@ text without JSON, a bare word, a thousands separator or two different objects a
 and marked, because half an argument must not reach a tool. Knows neither tools nor schemas.
 """
 
+import hashlib
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -45,6 +47,39 @@ def arguments_of(call: ToolCall) -> Repaired:
     if not isinstance(read.value, dict):
         raise _malformed(call, "must be one JSON object")
     return read
+
+
+def known_arguments(text: str) -> dict[str, Any] | None:
+    """The arguments in a text, `None` when `arguments_of` would refuse them."""
+    try:
+        value: dict[str, Any] = arguments_of(ToolCall("", "", text)).value
+    except ToolFailed:
+        return None
+    return value
+
+
+def canonical(arguments: Mapping[str, Any] | None) -> str:
+    """Arguments as the one JSON text that equal arguments share: names sorted, no spaces, whole numbers as integers.
+
+    Those that cannot be read are the empty text.
+    """
+    if arguments is None:
+        return ""
+    return json.dumps(_whole(arguments), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def _whole(value: Any) -> Any:
+    """`value` with numbers such as 2.0 as 2: models write either."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return int(value)
+    if isinstance(value, Mapping):
+        return {name: _whole(item) for name, item in value.items()}
+    return [_whole(item) for item in value] if isinstance(value, list) else value
+
+
+def digest(text: str) -> str:
+    """What stands for a text where the text itself should not: 16 hexadecimal digits of its SHA-256."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _malformed(call: ToolCall, fault: str, advice: str = "", most: int = 200) -> ToolFailed:

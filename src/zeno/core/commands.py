@@ -2,6 +2,7 @@
 
 from msgspec import Struct
 
+from zeno.core.decisions import Decision
 from zeno.core.messages import FilePart
 
 
@@ -16,4 +17,12 @@ class Cancel(Struct, frozen=True, forbid_unknown_fields=True, tag="cancel"):
     """Stop the run."""
 
 
-Command = Say | Cancel
+class Decide(Struct, frozen=True, forbid_unknown_fields=True, tag="decide"):
+    """Someone decided about a call; `by` is the user's id, "" when it was the passing of time."""
+
+    approval_id: str
+    decision: Decision
+    by: str = ""
+
+
+Command = Say | Cancel | Decide

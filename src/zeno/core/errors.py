@@ -8,10 +8,12 @@
     │   └── ModelRefused        the model declined to answer
     ├── RunLost             nobody: another driver has taken the run over, stop at once
     ├── RequestError        the caller: the request cannot be served as it is
+    │   ├── Unauthorized
     │   ├── NotFound
     │   ├── Conflict
     │   ├── Forbidden
-    │   └── Invalid
+    │   ├── Invalid
+    │   └── TooMany
     └── ConfigError         the operator: the installation or its settings are wrong
 
 They are caught in three places only: around a tool call (`ToolFailed`), in the driver (`RunError`, `RunLost`) and at the edge
@@ -94,6 +96,18 @@ class Forbidden(RequestError):
 
 class Invalid(RequestError):
     """The request itself is malformed."""
+
+
+class Unauthorized(RequestError):
+    """The caller has not said, or not proven, who they are."""
+
+
+class TooMany(RequestError):
+    """The caller asks too often. `retry_after` is in seconds."""
+
+    def __init__(self, code: str, /, *, retry_after: int, **params: str | int) -> None:
+        super().__init__(code, **params, seconds=retry_after)
+        self.retry_after = retry_after
 
 
 class ConfigError(ZenoError):

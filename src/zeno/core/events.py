@@ -4,11 +4,15 @@ No event carries a sentence in a human language of its own: it carries codes and
 user, the model and the tools said is data and is kept as it was said.
 """
 
+from typing import Literal
+
 from msgspec import Struct
 
+from zeno.core.decisions import Decision
 from zeno.core.endings import Ending
 from zeno.core.messages import Message, Part, ToolResult, Usage
-from zeno.core.ports import ActionKind, Turn
+from zeno.core.policy import Approver, Cause
+from zeno.core.ports import ActionKind, Effect, Turn
 
 
 class RunStarted(Struct, frozen=True, forbid_unknown_fields=True, tag="run_started"):
@@ -52,7 +56,7 @@ class ModelReplied(Struct, frozen=True, forbid_unknown_fields=True, tag="model_r
 class ToolStarted(Struct, frozen=True, forbid_unknown_fields=True, tag="tool_started"):
     """A call is about to be carried out. Written before the tool runs.
 
-    `repaired` says that its arguments were no valid JSON and had to be mended.
+    `repaired` says that its arguments were no valid JSON and had to be mended, `effect` what it may change.
     """
 
     step: int
@@ -60,15 +64,56 @@ class ToolStarted(Struct, frozen=True, forbid_unknown_fields=True, tag="tool_sta
     name: str
     action: ActionKind
     repaired: bool = False
+    effect: Effect = "read"
 
 
 class ToolFinished(Struct, frozen=True, forbid_unknown_fields=True, tag="tool_finished"):
-    """What became of a call. `code` says why when it was not done, `usage` counts the tokens that a sub-model took."""
+    """What became of a call. `code` says why when it was not simply done, `usage` counts the tokens that a sub-model took.
+
+    `effect` is what the tool may change, `digest` that of the arguments it was given, `approval` the one it was decided by.
+    """
 
     step: int
     result: ToolResult
     code: str = ""
     usage: Usage = Usage()
+    effect: Effect = "read"
+    digest: str = ""
+    approval: str = ""
+
+
+class ApprovalRequested(Struct, frozen=True, forbid_unknown_fields=True, tag="approval_requested"):
+    """A person is asked about a call, or for an answer.
+
+    The approval is bound to `arguments`, in canonical JSON, and to `definition`, the digest of the tool as it was. `cause` says
+    why it is asked, `approver` who may decide; after `patience` milliseconds without a decision the answer is no.
+    """
+
+    step: int
+    approval_id: str
+    call_id: str
+    name: str
+    kind: Literal["action", "question"]
+    effect: Effect
+    arguments: str
+    definition: str
+    cause: Cause
+    approver: Approver
+    patience: int
+
+
+class ApprovalDecided(Struct, frozen=True, forbid_unknown_fields=True, tag="approval_decided"):
+    """A decision. `by` is the id of the user who made it, "" when it was the passing of time."""
+
+    approval_id: str
+    decision: Decision
+    by: str = ""
+
+
+class RunPaused(Struct, frozen=True, forbid_unknown_fields=True, tag="run_paused"):
+    """The run waits for decisions on the approvals named; nothing of it is held in memory."""
+
+    waiting: tuple[str, ...]
 
 
 class CancelRequested(Struct, frozen=True, forbid_unknown_fields=True, tag="cancel_requested"):
@@ -90,4 +135,16 @@ class RunEnded(Struct, frozen=True, forbid_unknown_fields=True, tag="run_ended")
     failed: tuple[str, ...] = ()
 
 
-Event = RunStarted | UserSaid | StepStarted | ModelReplied | ToolStarted | ToolFinished | CancelRequested | RunEnded
+Event = (
+    RunStarted
+    | UserSaid
+    | StepStarted
+    | ModelReplied
+    | ToolStarted
+    | ToolFinished
+    | ApprovalRequested
+    | ApprovalDecided
+    | RunPaused
+    | CancelRequested
+    | RunEnded
+)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from zeno.core.messages import Message
-from zeno.core.ports import Effort, ModelClient, Tool
-from zeno.core.state import Policy
+from zeno.core.policy import Policy
+from zeno.core.ports import Effort, Ledger, ModelClient, Tool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -14,9 +14,11 @@ class Kit:
     """Everything a run may use. `history` is the session's earlier conversation; `today` is an ISO date."""
 
     run_id: str
+    session_id: str
     model: ModelClient
     tools: Mapping[str, Tool]
     policy: Policy
+    ledger: Ledger
     workspace: Path
     instructions: str
     today: str

@@ -12,28 +12,27 @@ from typing import assert_never
 
 from msgspec.structs import replace
 
-from zeno.core.actions import AskModel, CallTools, CloseCalls, Finish
-from zeno.core.arguments import Repaired, arguments_of
+from zeno.core import dispatch
+from zeno.core.actions import AskModel, Await, CallTools, CloseCalls, Finish, RequestApprovals
+from zeno.core.arguments import canonical
+from zeno.core.decide import decide
 from zeno.core.endings import Ending
-from zeno.core.errors import EffectUnknown, ModelUnavailable, ToolFailed
-from zeno.core.events import Event, ModelReplied, RunEnded, StepStarted, ToolFinished, ToolStarted
+from zeno.core.errors import ModelUnavailable
+from zeno.core.events import ApprovalRequested, Event, ModelReplied, RunEnded, RunPaused, StepStarted
 from zeno.core.kit import Kit
-from zeno.core.messages import Message, Part, ToolCall, ToolResult
-from zeno.core.ports import Delta, Reply, ToolContext
-from zeno.core.prompt import CLOSED, model_request
-from zeno.core.state import RunState, apply, decide
+from zeno.core.messages import Message, Part, ToolCall
+from zeno.core.ports import Delta, Reply
+from zeno.core.prompt import model_request
+from zeno.core.state import RunState, apply
 
 Told = AsyncGenerator[Event | Delta, None]
 
 MOST_ATTEMPTS = 2
 """How often one step asks the model, when its reply breaks off after some of it was shown."""
 
-MOST_NAMES = 30
-"""How many permitted tools an error names."""
-
 
 async def run(state: RunState, kit: Kit) -> Told:
-    """Go on from `state` until the run ends. Raises `RunError` when the model cannot be had."""
+    """Go on from `state` until the run ends or pauses. Raises `RunError` when the model cannot be had."""
     while state.ending is None:
         async with aclosing(_act(state, kit)) as told:
             async for item in told:
@@ -49,7 +48,11 @@ def _act(state: RunState, kit: Kit) -> Told:
         case CallTools(calls):
             return _call_tools(state, kit, calls)
         case CloseCalls() as action:
-            return _close_calls(state, action)
+            return _close_calls(state, kit, action)
+        case RequestApprovals() as action:
+            return _request_approvals(state, kit, action)
+        case Await():
+            return _await(state)
         case Finish() as action:
             return _finish(state, action)
         case unknown:
@@ -82,15 +85,10 @@ def _replied(reply: Reply, state: RunState, step: int) -> ModelReplied:
 
 
 async def _call_tools(state: RunState, kit: Kit, calls: tuple[ToolCall, ...]) -> Told:
-    arguments = [_read_arguments(call) for call in calls]
-    for call, read in zip(calls, arguments, strict=True):
-        tool = kit.tools.get(call.name)
-        action, repaired = tool.spec.action if tool else "TOOL_CALL", isinstance(read, Repaired) and read.repaired
-        yield ToolStarted(state.step, call.id, call.name, action, repaired)
-    begun = zip(calls, arguments, strict=True)
-    tasks = [
-        asyncio.create_task(_call_tool(kit, call, read, state.step), name=f"{call.name} {call.id}") for call, read in begun
-    ]
+    ready = [dispatch.prepared(state, kit, call) for call in calls]
+    for call in ready:
+        yield dispatch.started(state, call)
+    tasks = [asyncio.create_task(dispatch.carried_out(state, kit, call), name=f"{call.name} {call.id}") for call in ready]
     try:
         for finished in asyncio.as_completed(tasks):
             yield await finished
@@ -101,18 +99,39 @@ async def _call_tools(state: RunState, kit: Kit, calls: tuple[ToolCall, ...]) ->
         await asyncio.wait(tasks, timeout=1)
 
 
-def _read_arguments(call: ToolCall) -> Repaired | ToolFailed:
-    """The arguments, or why there are none: a call with bad ones is told as started and as failed, like any other."""
-    try:
-        return arguments_of(call)
-    except ToolFailed as failure:
-        return failure
-
-
-async def _close_calls(state: RunState, action: CloseCalls) -> Told:
+async def _close_calls(state: RunState, kit: Kit, action: CloseCalls) -> Told:
     for call in action.calls:
-        text = CLOSED[action.code]
-        yield ToolFinished(state.step, ToolResult(call.id, call.name, action.outcome, text), action.code)
+        yield await dispatch.closed(state, kit, call, action)
+
+
+async def _request_approvals(state: RunState, kit: Kit, action: RequestApprovals) -> Told:
+    """Ask about calls. One whose arguments do not fit is not worth a person's time: it fails at once."""
+    asked = state.asked
+    for call, permission in action.calls:
+        ready = dispatch.prepared(state, kit, call)
+        if ready.fault is not None:
+            yield dispatch.started(state, ready)
+            yield dispatch.failed(state, ready, ready.fault)
+        elif ready.tool is not None:
+            asked += 1
+            spec, approval_id = ready.tool.spec, f"{kit.run_id}.{asked}"
+            yield ApprovalRequested(
+                state.step,
+                approval_id,
+                call.id,
+                call.name,
+                "question" if spec.asks else "action",
+                spec.effect,
+                canonical(ready.arguments),
+                spec.digest,
+                permission.cause,
+                permission.approver,
+                kit.policy.patience,
+            )
+
+
+async def _await(state: RunState) -> Told:
+    yield RunPaused(tuple(held.approval_id for held in state.held.values() if held.decision is None))
 
 
 async def _finish(state: RunState, action: Finish) -> Told:
@@ -123,23 +142,6 @@ def ended(state: RunState, ending: Ending, code: str, **params: str | int) -> Ru
     """The event that ends a run, with the account of what was done."""
     done, failed = (tuple(dict.fromkeys(names)) for names in (state.tools_done, state.tools_failed))
     return RunEnded(ending, code, params, state.step, done, failed)
-
-
-async def _call_tool(kit: Kit, call: ToolCall, arguments: Repaired | ToolFailed, step: int) -> ToolFinished:
-    """The one place of dispatch: nothing that is not registered runs, and nothing with arguments that are no JSON object."""
-    try:
-        tool = kit.tools.get(call.name)
-        if tool is None:
-            permitted = ", ".join(list(kit.tools)[:MOST_NAMES]) or "none"
-            raise ToolFailed(f"There is no tool {call.name!r}. Permitted: {permitted}.", code="unknown_tool")
-        if isinstance(arguments, ToolFailed):
-            raise arguments
-        output = await tool.call(arguments.value, ToolContext(kit.run_id, call.id, kit.workspace, kit.language))
-    except EffectUnknown as failure:
-        return ToolFinished(step, ToolResult(call.id, call.name, "unknown", failure.message), failure.code)
-    except ToolFailed as failure:
-        return ToolFinished(step, ToolResult(call.id, call.name, "failed", failure.message), failure.code)
-    return ToolFinished(step, ToolResult(call.id, call.name, "done", output.text, output.files), usage=output.usage)
 
 
 def _with_unique_ids(message: Message, state: RunState, step: int) -> Message:

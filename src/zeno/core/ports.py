@@ -1,15 +1,19 @@
 """Ports: what the loop asks of the outside world, each one to three methods wide."""
 
+import hashlib
 from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+import msgspec
 from msgspec import Struct
 
-from zeno.core.messages import FilePart, Message, Usage
+from zeno.core.messages import FilePart, Message, ToolResult, Usage
 
 Effect = Literal["read", "write", "danger"]
 ActionKind = Literal["TOOL_CALL", "RAG_RETRIEVE", "LLM_GENERATE", "DIRECT_RESPONSE"]
+EffectState = Literal["reserved", "done", "failed", "rejected", "unknown"]
+OncePer = Literal["run", "session"]
 Turn = Literal["answer", "question", "note"]
 Effort = Literal["none", "low", "medium", "high"]
 
@@ -20,7 +24,9 @@ class ToolSpec(Struct, frozen=True):
     `description` says what the tool is for and when to use it; `parameters` is the JSON schema of its arguments. `effect` says
     what it may change: nothing (`read`), the run's own files (`write`), anything a person must confirm (`danger`).
     `repeatable` means that doing it twice equals doing it once, so it may run again after a crash. `timeout` is in seconds,
-    `None` for the configured default.
+    `None` for the configured default. `volatile` is a read whose answer changes by itself, so that asking again within a run
+    asks anew. `key` names the arguments that tell one effect from another (default: all), `once_per` how far that reaches.
+    `asks` means that a person's answer is what the tool works on; the call waits for it.
     """
 
     name: str
@@ -31,20 +37,51 @@ class ToolSpec(Struct, frozen=True):
     action: ActionKind = "TOOL_CALL"
     source: str = ""
     timeout: float | None = None
+    volatile: bool = False
+    key: tuple[str, ...] = ()
+    once_per: OncePer = "run"
+    asks: bool = False
 
     @property
     def may_run_again(self) -> bool:
         """Whether an interrupted call may simply be done again."""
         return self.effect == "read" or self.repeatable
 
+    @property
+    def digest(self) -> str:
+        """What an approval of a call is bound to: the definition that the person was shown, as 16 hexadecimal digits."""
+        shown = msgspec.json.encode((self.name, self.description, self.parameters, self.effect, self.asks), order="sorted")
+        return hashlib.sha256(shown).hexdigest()[:16]
+
+
+class Answer(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a person answered: the options they chose, in their order, and words of their own."""
+
+    choices: tuple[str, ...] = ()
+    text: str = ""
+
 
 class ToolContext(Struct, frozen=True):
-    """Where a call happens: ids for the record, the run's own directory, and the language that produced documents are in."""
+    """Where a call happens: ids for the record, the run's own directory, and the language that produced documents are in.
+
+    `answer` is what the person answered to a tool that `asks`.
+    """
 
     run_id: str
     call_id: str
     workspace: Path
     language: str = "en-US"
+    answer: Answer | None = None
+
+
+class Effecting(Struct, frozen=True):
+    """A call that is about to change something: `digest` is that of its arguments."""
+
+    key: str
+    run_id: str
+    call_id: str
+    tool: str
+    digest: str
 
 
 class ToolOutput(Struct, frozen=True):
@@ -61,8 +98,45 @@ class Tool(Protocol):
     @property
     def spec(self) -> ToolSpec: ...
 
+    def check(self, args: dict[str, Any]) -> None:
+        """Raises `ToolFailed` with code `bad_arguments` when `call` could not take `args`. Nothing is done."""
+        ...
+
     async def call(self, args: dict[str, Any], ctx: ToolContext) -> ToolOutput:
-        """Do it. Raises `ToolFailed` with a text that the model can act on."""
+        """Do it. Raises `ToolFailed` with a text that the model can act on, `EffectUnknown` when it may have been done."""
+        ...
+
+    async def verify(self, args: dict[str, Any], ctx: ToolContext) -> ToolOutput | None:
+        """Whether an interrupted call was carried out: its output if it was, `None` if it certainly was not.
+
+        Raises `EffectUnknown` when that cannot be told.
+        """
+        ...
+
+
+class LedgerEntry(Struct, frozen=True):
+    """What is known of one effect. `state` is `reserved` while it is at work; `text` and `files` are its first result."""
+
+    key: str
+    run_id: str
+    call_id: str
+    state: EffectState
+    text: str = ""
+    files: tuple[FilePart, ...] = ()
+
+
+class Ledger(Protocol):
+    """Which effects there have been, so that none happens twice. A unique constraint on the key is its whole secret."""
+
+    async def reserve(self, effect: Effecting, *, again: bool = False) -> LedgerEntry | None:
+        """Announce an effect: `None` when it may go on now, else what is known of it.
+
+        An effect that failed may be tried again; one whose fate is unknown only with `again`.
+        """
+        ...
+
+    async def settle(self, effect: Effecting, result: ToolResult) -> None:
+        """Write down what became of an effect."""
         ...
 
 

@@ -25,6 +25,9 @@ CLOSED = {
         "Check before trying again, and tell the user."
     ),
     "approval_required": "Not carried out: this tool needs a person's consent, which was not given. Tell the user.",
+    "approval_expired": "Not carried out: nobody consented to this call in time. Tell the user; do not try it again unasked.",
+    "denied": "Not carried out: a person refused this call. Do not try it again unless they ask for it.",
+    "denied_by_rule": "Not carried out: a rule of this installation forbids this call. Take another way, or tell the user.",
 }
 """What the model reads in place of a result, by the code of the reason for which a call was closed."""
 

@@ -1,18 +1,22 @@
-"""The state of a run: a fold of its events. `apply` is the only thing that changes it; `decide` says what comes next."""
+"""The state of a run: a fold of its events. `apply` is the only thing that changes it."""
 
 from collections.abc import Iterable, Mapping
-from typing import assert_never
+from typing import Any, assert_never
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from zeno.core.actions import Action, AskModel, CallTools, CloseCalls, Finish
+from zeno.core.arguments import canonical, known_arguments
+from zeno.core.decisions import Decision, Edited
 from zeno.core.endings import Ending
 from zeno.core.events import (
+    ApprovalDecided,
+    ApprovalRequested,
     CancelRequested,
     Event,
     ModelReplied,
     RunEnded,
+    RunPaused,
     RunStarted,
     StepStarted,
     ToolFinished,
@@ -20,11 +24,17 @@ from zeno.core.events import (
     UserSaid,
 )
 from zeno.core.messages import Message, ToolCall, ToolResult, Usage
-from zeno.core.ports import ToolSpec, Turn
+from zeno.core.ports import Turn
 from zeno.core.progress import Progress
 
-MOST_EMPTY_REPLIES = 2
-"""How often an empty reply is answered by asking again before the run gives up."""
+
+class Held(Struct, frozen=True):
+    """A call that a person was asked about; `decision` is theirs, once there is one."""
+
+    approval_id: str
+    definition: str
+    cause: str
+    decision: Decision | None = None
 
 
 class RunState(Struct, frozen=True):
@@ -32,12 +42,18 @@ class RunState(Struct, frozen=True):
 
     `open_calls` are the calls of the last reply that have no result yet, `started` those of them that were begun; `results` are
     the results that the last reply's calls have so far. When the last call is closed they become one message, in call order.
+    `held` are the open calls that a person was asked about. Of calls by name and arguments, `read` are the results of reads
+    since the last change, and `unknown` those whose effect could not be told.
     """
 
     messages: tuple[Message, ...] = ()
     open_calls: tuple[ToolCall, ...] = ()
     started: frozenset[str] = frozenset()
     results: tuple[ToolResult, ...] = ()
+    held: Mapping[str, Held] = {}
+    asked: int = 0
+    read: Mapping[tuple[str, str], ToolResult] = {}
+    unknown: frozenset[tuple[str, str]] = frozenset()
     turn: Turn | None = None
     step: int = 0
     empty_replies: int = 0
@@ -51,13 +67,19 @@ class RunState(Struct, frozen=True):
     tools_failed: tuple[str, ...] = ()
     ending: Ending | None = None
 
+    def decision(self, call: ToolCall) -> Decision | None:
+        """What was decided about an open call."""
+        held = self.held.get(call.id)
+        return held.decision if held else None
 
-class Policy(Struct, frozen=True):
-    """What a run may do. `max_steps` limits the rounds with tools; `allow_danger` is the user's blanket consent."""
+    def arguments(self, call: ToolCall) -> dict[str, Any] | None:
+        """The arguments that a call would be carried out with: a person's, if they changed them. `None` if unreadable."""
+        decision = self.decision(call)
+        return known_arguments(decision.arguments if isinstance(decision, Edited) else call.arguments)
 
-    max_steps: int
-    tools: Mapping[str, ToolSpec]
-    allow_danger: bool = False
+    def same(self, call: ToolCall) -> tuple[str, str]:
+        """What a call has in common with its repetitions."""
+        return call.name, canonical(self.arguments(call))
 
 
 def fold(events: Iterable[Event], state: RunState = RunState()) -> RunState:  # noqa: B008 - a frozen value
@@ -74,77 +96,36 @@ def apply(state: RunState, event: Event) -> RunState:
             return state
         case UserSaid(parts):
             messages = (*state.messages, Message("user", parts))
-            return replace(state, messages=messages, turn=None, empty_replies=0, progress=Progress())
+            return replace(
+                state,
+                messages=messages,
+                turn=None,
+                empty_replies=0,
+                progress=Progress(),
+                read={},
+                last_round=False,
+                ending=None,
+            )
         case StepStarted(final=final, hidden=hidden):
             return replace(state, asked_final=final, hidden=hidden)
         case ModelReplied():
             return _with_reply(state, event)
         case ToolStarted(call_id=call_id):
             return replace(state, started=state.started | {call_id})
-        case ToolFinished(result=result, usage=usage):
-            return _with_result(state, result, usage)
+        case ToolFinished():
+            return _with_result(state, event)
+        case ApprovalRequested(approval_id=approval_id, call_id=call_id):
+            held = Held(approval_id, event.definition, event.cause)
+            return replace(state, held={**state.held, call_id: held}, asked=state.asked + 1)
+        case ApprovalDecided(approval_id, decision):
+            return _with_decision(state, approval_id, decision)
+        case RunPaused():
+            return replace(state, ending="awaiting_approval")
         case CancelRequested():
-            return replace(state, cancel_requested=True)
+            return replace(state, cancel_requested=True, ending=None)
         case RunEnded(ending=ending):
             return replace(state, ending=ending)
     assert_never(event)
-
-
-def decide(state: RunState, policy: Policy) -> Action:
-    """The next action of a run that has not ended. Pure: the same state and policy always give the same action."""
-    if state.cancel_requested and not state.open_calls:
-        return Finish("cancelled", "cancelled")
-    if state.open_calls:
-        return _decide_calls(state, policy)
-    if state.last_round:
-        over = state.step > policy.max_steps
-        return Finish("limit_reached", "max_steps") if over else Finish("loop_guard", "no_progress")
-    if state.empty_replies > MOST_EMPTY_REPLIES:
-        return Finish("model_failed", "empty_reply")
-    if state.empty_replies or state.turn is None:
-        return _ask(state, policy)
-    if state.turn == "answer":
-        return Finish("answered", "answered")
-    if state.turn == "question" or _asks(state.messages[-1].text):
-        return Finish("asked_user", "asked_user")
-    return _ask(state, policy)
-
-
-def _ask(state: RunState, policy: Policy) -> AskModel:
-    verdict = state.progress.verdict()
-    final = state.step >= policy.max_steps or verdict.stop
-    return AskModel(state.step + 1, final, nudge=bool(state.empty_replies), hint=verdict.hint, hidden=verdict.hidden)
-
-
-def _decide_calls(state: RunState, policy: Policy) -> Action:
-    first = state.open_calls[0]
-    spec = policy.tools.get(first.name)
-    if state.cancel_requested and first.id not in state.started:
-        return CloseCalls((first,), "cancelled", "cancelled")
-    if state.cancel_requested:
-        return CloseCalls((first,), "cancelled" if spec and spec.may_run_again else "unknown", "cancelled_at_work")
-    if state.last_round:
-        return CloseCalls(state.open_calls, "failed", "step_limit")
-    if first.name in state.hidden and first.id not in state.started:
-        return CloseCalls((first,), "failed", "tool_hidden")
-    if first.id in state.started and not (spec and spec.may_run_again):
-        return CloseCalls((first,), "unknown", "interrupted")
-    if spec and spec.effect == "danger" and not policy.allow_danger:
-        return CloseCalls((first,), "rejected", "approval_required")
-    if not _is_read(first, policy):
-        return CallTools((first,))
-    calls = []
-    for call in state.open_calls:
-        if not _is_read(call, policy) or call.name in state.hidden:
-            break
-        calls.append(call)
-    return CallTools(tuple(calls))
-
-
-def _is_read(call: ToolCall, policy: Policy) -> bool:
-    """Whether a call changes nothing; an unknown tool will not run at all, so it counts as one that does not."""
-    spec = policy.tools.get(call.name)
-    return spec is None or spec.effect == "read"
 
 
 def _with_reply(state: RunState, event: ModelReplied) -> RunState:
@@ -165,13 +146,17 @@ def _with_reply(state: RunState, event: ModelReplied) -> RunState:
     )
 
 
-def _with_result(state: RunState, result: ToolResult, usage: Usage) -> RunState:
-    done = result.outcome == "done"
+def _with_result(state: RunState, event: ToolFinished) -> RunState:
+    result, done = event.result, event.result.outcome == "done"
+    call = next((call for call in state.open_calls if call.id == result.call_id), None)
+    if call is not None:
+        state = _with_knowledge(state, call, event)
     state = replace(
         state,
         open_calls=tuple(call for call in state.open_calls if call.id != result.call_id),
+        held={call_id: held for call_id, held in state.held.items() if call_id != result.call_id},
         results=(*state.results, result),
-        usage=state.usage + usage,
+        usage=state.usage + event.usage,
         tools_done=(*state.tools_done, result.name) if done else state.tools_done,
         tools_failed=state.tools_failed if done else (*state.tools_failed, result.name),
     )
@@ -184,6 +169,21 @@ def _with_result(state: RunState, result: ToolResult, usage: Usage) -> RunState:
     return replace(state, messages=messages, results=(), started=frozenset(), progress=progress)
 
 
-def _asks(text: str) -> bool:
-    """Whether a progress note is in truth a question; then the user must get the word, or it is asked for ever."""
-    return text.rstrip().endswith(("?", "？"))
+def _with_knowledge(state: RunState, call: ToolCall, event: ToolFinished) -> RunState:
+    """What later calls need to know of this one: a read may be answered again, what was changed is to be read anew."""
+    if event.effect != "read":
+        changed = event.result.outcome in ("done", "unknown", "failed")
+        unknown = state.unknown | {state.same(call)} if event.result.outcome == "unknown" else state.unknown
+        return replace(state, read={} if changed else state.read, unknown=unknown)
+    if event.result.outcome == "done":
+        return replace(state, read={**state.read, state.same(call): event.result})
+    return state
+
+
+def _with_decision(state: RunState, approval_id: str, decision: Decision) -> RunState:
+    """A decision counts for the approval that it names and for no other."""
+    held = {
+        call_id: replace(held, decision=decision) if held.approval_id == approval_id and held.decision is None else held
+        for call_id, held in state.held.items()
+    }
+    return replace(state, held=held, ending=None)

@@ -97,7 +97,7 @@ class Models:
     """The models in use, one client each.
 
     `endpoints` are the configured ones by family, `choices` the models of the settings by name, `profiles` what is known of
-    endpoints that were tried. `closing` lets go of what the clients hold open.
+    endpoints that were tried. `closing` lets go of what the clients hold open. `strict`: a script has to be used up in the end.
     """
 
     closing: AsyncExitStack
@@ -105,6 +105,7 @@ class Models:
     choices: Mapping[str, ModelChoice] = field(default_factory=dict)
     profiles: Profiles | None = None
     clients: dict[str, ModelClient] = field(default_factory=dict)
+    strict: bool = True
 
     def client(self, name: str) -> ModelClient:
         """The client of a model. Raises `ConfigError` for a name that says no model."""
@@ -138,7 +139,8 @@ class Models:
                 from zeno.models.scripted import ScriptedModel
 
                 script = ScriptedModel.load(Path(rest))
-                self.closing.callback(script.finish)
+                if self.strict:
+                    self.closing.callback(script.finish)
                 return script
             case "prompted":
                 if rest.partition(":")[0] in FAMILIES or rest in self.choices:

@@ -43,12 +43,16 @@ class ScriptedReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ScriptedModel:
-    """Gives its replies in order. A request that already holds n replies continues behind the nth, so a resumed run fits."""
+    """Gives its replies in order, to each run for itself.
+
+    A run's first request that already holds n replies continues behind the nth, so a resumed run fits.
+    """
 
     def __init__(self, replies: Sequence[ScriptedReply], name: str = "scripted") -> None:
         self._replies = tuple(replies)
         self._name = name
-        self._next: int | None = None
+        self._next: dict[str, int] = {}
+        self._spoken: ScriptedReply | None = None
 
     @classmethod
     def load(cls, path: Path) -> "ScriptedModel":
@@ -68,11 +72,11 @@ class ScriptedModel:
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Delta | Reply, None]:
         """The next reply, word by word. Raises `ModelUnavailable` when the script does not fit the request."""
         replied = sum(message.role == "assistant" for message in request.messages)
-        position = replied if self._next is None else self._next
+        position = self._next.get(request.run_id, replied)
         if position >= len(self._replies):
             raise ModelUnavailable("script_exhausted", replies=len(self._replies))
-        self._next = position + 1
-        reply = self._replies[position]
+        self._next[request.run_id] = position + 1
+        reply = self._spoken = self._replies[position]
         _check(reply, request, position)
         for delta in _deltas(reply):
             await asyncio.sleep(0)
@@ -80,9 +84,10 @@ class ScriptedModel:
         yield Reply(_message(reply, position), reply.usage, reply.turn, "stop", self._name)
 
     def finish(self) -> None:
-        """Raises `ConfigError` when replies were left over by a run that had begun."""
-        if self._next is not None and self._next < len(self._replies):
-            raise ConfigError("script_unused", left=len(self._replies) - self._next)
+        """Raises `ConfigError` when replies are left over behind a final answer; a run that calls tools may still go on."""
+        left = len(self._replies) - max(self._next.values(), default=0)
+        if self._spoken is not None and not self._spoken.calls and left:
+            raise ConfigError("script_unused", left=left)
 
 
 def _check(reply: ScriptedReply, request: ModelRequest, position: int) -> None:

@@ -6,37 +6,44 @@ driver folds it and goes on.
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import assert_never
 
 import structlog
 
 from zeno.core import loop
-from zeno.core.commands import Cancel, Command, Say
+from zeno.core.commands import Cancel, Command, Decide, Say
+from zeno.core.decisions import Answered, Denied
 from zeno.core.endings import Ending
-from zeno.core.errors import ModelRefused, RunError, RunLost
-from zeno.core.events import CancelRequested, Event, RunStarted, UserSaid
+from zeno.core.errors import Conflict, ModelRefused, RunError, RunLost, ZenoError
+from zeno.core.events import (
+    ApprovalDecided,
+    CancelRequested,
+    Event,
+    ModelReplied,
+    RunStarted,
+    ToolFinished,
+    UserSaid,
+)
 from zeno.core.kit import Kit
 from zeno.core.messages import TextPart
-from zeno.core.ports import Delta
+from zeno.core.ports import Answer, Delta, ToolSpec
 from zeno.core.state import RunState, apply, fold
 from zeno.runs.clock import now
 from zeno.runs.owner import is_dead, this_process
+from zeno.runs.pulse import LEASE, Beat, Pulse
+from zeno.stores.approvals import Approvals
 from zeno.stores.event_log import EventLog, Record
 from zeno.stores.inbox import Inbox
 from zeno.stores.leases import Lease, Leases
+from zeno.stores.projections import CommandsWaiting
 from zeno.stores.runs import Run
-
-LEASE = 10_000
-"""How long a lease holds without renewal, in milliseconds."""
-
-HEARTBEAT = 1.0
-"""How often, in seconds, a driver renews its lease and looks into the inbox when nothing rings."""
 
 Tell = Callable[[Record | Delta], None]
 Equip = Callable[[Run], Awaitable[Kit]]
+Pending = Sequence[tuple[int, Command]]
 
 log = structlog.get_logger("zeno.runs")
 
@@ -46,20 +53,44 @@ class Book:
     """The open page of a run's log: the only way to write, which keeps the state in step with what is written."""
 
     log: EventLog
+    run: Run
     lease: Lease
+    beat: Beat
     tell: Tell
     seq: int = 0
     state: RunState = field(default_factory=RunState)
     writing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    steered: bool = False
+    tools: Mapping[str, ToolSpec] = field(default_factory=dict)
+
+    @property
+    def over(self) -> bool:
+        """Whether the run has ended; one that is paused has not."""
+        return self.state.ending not in (None, "awaiting_approval")
+
+    @property
+    def at_work(self) -> bool:
+        """Whether a tool is at work that had better finish: it could not simply be called again."""
+        begun = [self.tools.get(call.name) for call in self.state.open_calls if call.id in self.state.started]
+        return any(spec is not None and not spec.may_run_again for spec in begun)
+
+    def interruptible(self, last: Event, *, halting: bool) -> bool:
+        """Whether to stop behind this event: for the user's words when all calls have results, for a halt as soon as can be."""
+        steered = self.steered and not self.state.open_calls and isinstance(last, ModelReplied | ToolFinished)
+        return steered or (halting and not self.at_work)
 
     async def open(self) -> None:
         """Read what was written so far."""
-        records = await self.log.read(self.lease.run_id)
+        records = await self.log.read(self.run.scope, self.run.id)
         self.seq = len(records)
         self.state = fold(record.event for record in records)
 
     async def write(self, events: list[Event], absorbed: list[int] | None = None) -> None:
-        """Write, then tell. Raises `RunLost` when another driver has written; the events have not happened then."""
+        """Write, then tell.
+
+        Raises `RunLost` when another driver has written and `CommandsWaiting` when an end is not due yet; the events have not
+        happened then.
+        """
         async with self.writing:
             records = [Record(self.seq + number, now(), event) for number, event in enumerate(events, 1)]
             await self.log.append(self.lease, records, absorbed or ())
@@ -76,49 +107,85 @@ class Driver:
     leases: Leases
     log: EventLog
     inbox: Inbox
+    approvals: Approvals
     equip: Equip
-    bells: dict[str, asyncio.Event] = field(default_factory=dict)
+    pulse: Pulse
+    halting: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def ring(self, run_id: str) -> None:
-        """Say that something lies in the run's inbox. Only a hint: the driver looks by itself as well."""
-        if bell := self.bells.get(run_id):
-            bell.set()
+    def halt(self) -> None:
+        """Have every run stop where it can be taken up again: at once, but for tools at work, which may finish."""
+        self.halting.set()
+        self.pulse.ring_all()
 
     async def drive(self, run: Run, tell: Tell) -> RunState:
-        """Go on with a run until it ends, telling each event after it was written and each delta as it comes.
+        """Go on with a run until it ends or pauses, telling each event after it was written and each delta as it comes.
 
-        Raises `Conflict` when another living driver has the run and `RunLost` when one takes it over.
+        Raises `Conflict` when another living driver has the run or an earlier one of its session is open, and `RunLost` when
+        another takes it over.
         """
+        async with self._leased(run, tell) as book:
+            if not book.over:
+                kit = await self.equip(run)
+                book.tools = kit.policy.tools
+                while not self.halting.is_set() and await self._absorb(run, kit, book):
+                    await self._work(kit, book)
+                log.info("run_settled", ending=book.state.ending, steps=book.state.step, events=book.seq)
+            return book.state
+
+    async def fail(self, run: Run, tell: Tell, error: ZenoError) -> None:
+        """End a run that cannot be driven at all, as when its model is gone from the settings."""
+        async with self._leased(run, tell) as book:
+            if not book.over:
+                await book.write([loop.ended(book.state, "failed", error.code, **error.params)])
+
+    @asynccontextmanager
+    async def _leased(self, run: Run, tell: Tell) -> AsyncIterator[Book]:
         holder = await self.leases.holder(run.id)
         dead = holder if holder and is_dead(holder) else None
         lease = await self.leases.take(run.id, this_process(), now=now(), duration=LEASE, from_dead=dead)
         try:
-            with structlog.contextvars.bound_contextvars(trace_id=run.id):
-                return await self._go_on(run, Book(self.log, lease, tell))
+            with structlog.contextvars.bound_contextvars(trace_id=run.id), self.pulse.keeping(lease) as beat:
+                book = Book(self.log, run, lease, beat, tell)
+                await book.open()
+                yield book
         finally:
-            await self.leases.release(lease)
+            # Also when this task is being cancelled: the next driver should not have to wait for the lease to expire.
+            await asyncio.shield(self.leases.release(lease))
 
-    async def _go_on(self, run: Run, book: Book) -> RunState:
-        await book.open()
-        if book.state.ending is None:
-            kit = await self.equip(run)
-            while book.state.ending is None:
-                await self._absorb(run, kit, book)
-                await self._work(kit, book)
-        return book.state
+    async def _absorb(self, run: Run, kit: Kit, book: Book) -> bool:
+        """Turn the commands in the inbox into events; whether there is anything to do then.
 
-    async def _absorb(self, run: Run, kit: Kit, book: Book) -> None:
-        """Turn the commands in the inbox into events."""
+        What the user says waits until the open calls have their results, and withdraws those that wait for a person.
+        """
+        if book.over:
+            return False
+        book.steered = False
+        await self.approvals.expire(now())
         pending = await self.inbox.pending(run.id)
+        if any(isinstance(command, Say) for _, command in pending) and await self._withdraw(run, book, pending):
+            pending = await self.inbox.pending(run.id)
+        taken = [(number, c) for number, c in pending if not (isinstance(c, Say) and book.state.open_calls)]
         events: list[Event] = [] if book.seq else [_started(run, kit)]
-        events += [_happened(command) for _, command in pending]
+        events += [_happened(command) for _, command in taken]
         if events:
-            await book.write(events, [number for number, _ in pending])
+            await book.write(events, [number for number, _ in taken])
+        return book.state.ending is None
+
+    async def _withdraw(self, run: Run, book: Book, pending: Pending) -> bool:
+        """Words in place of a decision: an answer to a question, and a no to everything else."""
+        words = "\n".join(command.text for _, command in pending if isinstance(command, Say))
+        decided = {command.approval_id for _, command in pending if isinstance(command, Decide)}
+        waiting = [held for held in book.state.held.values() if held.decision is None and held.approval_id not in decided]
+        for held in waiting:
+            decision = Answered(Answer(text=words)) if held.cause == "question" else Denied(words)
+            with contextlib.suppress(Conflict):
+                await self.approvals.decide(run.scope, held.approval_id, decision, now=now(), admin=True)
+        return bool(waiting)
 
     async def _work(self, kit: Kit, book: Book) -> None:
-        """Let the loop go on until it ends, or until a command interrupts it."""
-        work = asyncio.create_task(_tell_all(kit, book))
-        watch = asyncio.create_task(self._watch(book.lease))
+        """Let the loop go on until it ends or pauses, or until a command interrupts it."""
+        work = asyncio.create_task(_tell_all(kit, book, self.halting))
+        watch = asyncio.create_task(self._watch(book))
         try:
             await asyncio.wait({work, watch}, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -131,40 +198,45 @@ class Driver:
             if not task.cancelled():
                 task.result()
 
-    async def _watch(self, lease: Lease) -> None:
-        """Keep the lease; return when a command in the inbox asks the run to stop."""
-        bell = self.bells.setdefault(lease.run_id, asyncio.Event())
-        renewed = now()
-        try:
-            while not any(isinstance(command, Cancel) for _, command in await self.inbox.pending(lease.run_id)):
-                if now() - renewed > LEASE // 3:
-                    await self.leases.renew(lease, now=now(), duration=LEASE)
-                    renewed = now()
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(bell.wait(), HEARTBEAT)
-                bell.clear()
-        finally:
-            del self.bells[lease.run_id]
+    async def _watch(self, book: Book) -> None:
+        """Return when a command in the inbox asks the run to stop, note when one brings words.
+
+        Raises `RunLost` when the lease could not be kept.
+        """
+        beat = book.beat
+        while not beat.lost:
+            beat.bell.clear()
+            commands = [command for _, command in await self.inbox.pending(book.run.id)]
+            halted = self.halting.is_set() and not book.at_work
+            if halted or any(isinstance(command, Cancel) for command in commands):
+                return
+            book.steered = bool(commands)
+            # Without a bound of its own: the pulse rings once a second where anything waits.
+            await beat.bell.wait()
+        raise RunLost("run_lost", run=book.run.id)
 
 
-async def _tell_all(kit: Kit, book: Book) -> None:
+async def _tell_all(kit: Kit, book: Book, halting: asyncio.Event) -> None:
     """Write what the loop tells. What ends a run from outside the loop is told here as well."""
-    try:
-        async with aclosing(loop.run(book.state, kit)) as told:
-            async for item in told:
-                if isinstance(item, Delta):
-                    book.tell(item)
-                else:
+    with contextlib.suppress(CommandsWaiting):
+        try:
+            async with aclosing(loop.run(book.state, kit)) as told:
+                async for item in told:
+                    if isinstance(item, Delta):
+                        book.tell(item)
+                        continue
                     await book.write([item])
-    except RunError as error:
-        log.warning("run_failed", code=error.code, **error.params)
-        await book.write([loop.ended(book.state, _ending(error), error.code, **error.params)])
-    except RunLost:
-        raise
-    except Exception as error:
-        # A fault of ours or of the machine. The user learns that the run is over; the log keeps what happened.
-        log.exception("run_broken")
-        await book.write([loop.ended(book.state, "failed", "internal_error", kind=type(error).__name__)])
+                    if book.interruptible(item, halting=halting.is_set()):
+                        return
+        except RunError as error:
+            log.warning("run_failed", code=error.code, **error.params)
+            await book.write([loop.ended(book.state, _ending(error), error.code, **error.params)])
+        except (RunLost, CommandsWaiting):
+            raise
+        except Exception as error:
+            # A fault of ours or of the machine. The user learns that the run is over; the log keeps what happened.
+            log.exception("run_broken")
+            await book.write([loop.ended(book.state, "failed", "internal_error", kind=type(error).__name__)])
 
 
 def _ending(error: RunError) -> Ending:
@@ -183,5 +255,7 @@ def _happened(command: Command) -> Event:
             return UserSaid((TextPart(text), *files))
         case Cancel():
             return CancelRequested()
+        case Decide(approval_id, decision, by):
+            return ApprovalDecided(approval_id, decision, by)
         case unknown:
             assert_never(unknown)

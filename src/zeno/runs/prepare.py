@@ -8,11 +8,14 @@ from zeno.core.agents import AgentSpec
 from zeno.core.errors import ConfigError
 from zeno.core.kit import Kit
 from zeno.core.messages import Message
-from zeno.core.ports import ModelClient, Tool
-from zeno.core.state import Policy, fold
+from zeno.core.policy import Policy, Rule
+from zeno.core.ports import Ledger, ModelClient, Tool
+from zeno.core.scope import Scope
+from zeno.core.state import fold
 from zeno.runs.clock import iso, now
 from zeno.runs.start import workspace
 from zeno.stores.event_log import EventLog
+from zeno.stores.rules import Rules
 from zeno.stores.runs import Run, Runs
 
 MODEL_HISTORY = 20
@@ -21,10 +24,14 @@ MODEL_HISTORY = 20
 
 @dataclass(frozen=True, kw_only=True)
 class Preparation:
-    """Makes kits. `model` gives the client for a model's name."""
+    """Makes kits. `model` gives the client for a model's name, `rules` are the operator's, `patience` is in milliseconds."""
 
     runs: Runs
     log: EventLog
+    kept_rules: Rules
+    ledger: Ledger
+    rules: tuple[Rule, ...]
+    patience: int
     model: Callable[[str], ModelClient]
     tools: Mapping[str, Tool]
     workspaces: Path
@@ -37,9 +44,11 @@ class Preparation:
         directory.mkdir(parents=True, exist_ok=True)
         return Kit(
             run_id=run.id,
+            session_id=run.session_id,
             model=self.model(agent.model),
             tools=tools,
-            policy=Policy(agent.max_steps, {name: tool.spec for name, tool in tools.items()}, agent.allow_danger),
+            policy=await self.policy(run.scope, agent),
+            ledger=self.ledger,
             workspace=directory,
             instructions=agent.instructions,
             today=iso(now())[:10],
@@ -50,13 +59,26 @@ class Preparation:
             effort=agent.effort,
         )
 
+    async def policy(self, scope: Scope, agent: AgentSpec) -> Policy:
+        """What an agent may do for a user: by the rules of the operator, its own and theirs."""
+        tools = permitted(agent, self.tools)
+        theirs = tuple(kept.rule for kept in await self.kept_rules.of(scope))
+        return Policy(
+            max_steps=agent.max_steps,
+            tools={name: tool.spec for name, tool in tools.items()},
+            allow_danger=agent.allow_danger,
+            rules=(*self.rules, *agent.rules, *theirs),
+            manual=agent.manual,
+            patience=self.patience,
+        )
+
     async def _history(self, run: Run) -> tuple[Message, ...]:
         """What was said in the session before this run; whole runs only, so that every call keeps its result."""
         earlier: tuple[Message, ...] = ()
-        for past in reversed(await self.runs.of_session(run.session_id)):
-            if past.ending is None or (past.created_at, past.id) >= (run.created_at, run.id):
+        for past in reversed(await self.runs.of_session(run.scope, run.session_id)):
+            if past.ended_at is None or (past.created_at, past.id) >= (run.created_at, run.id):
                 continue
-            messages = fold(record.event for record in await self.log.read(past.id)).messages
+            messages = fold(record.event for record in await self.log.read(run.scope, past.id)).messages
             if len(messages) + len(earlier) > MODEL_HISTORY:
                 break
             earlier = (*messages, *earlier)

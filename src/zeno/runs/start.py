@@ -4,11 +4,9 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from zeno.core.agents import AgentSpec
 from zeno.core.commands import Say
 from zeno.core.errors import Conflict, Invalid, NotFound
 from zeno.core.messages import FilePart
-from zeno.runs.clock import new_id, now
 from zeno.stores.runs import Run, Runs
 from zeno.tools.workspace import file_part
 
@@ -16,22 +14,22 @@ LONGEST_TASK = 100_000
 """Characters of a task; a longer text belongs into a file."""
 
 
-async def start(
-    runs: Runs, agent: AgentSpec, text: str, *, files: Sequence[Path], workspaces: Path, session_id: str | None = None
-) -> Run:
-    """Make a run that a driver can take up, with copies of `files` in its workspace.
+async def start(runs: Runs, run: Run, parts: Sequence[FilePart], request_key: str | None = None) -> Run:
+    """Keep a run that a driver can take up; `parts` already lie in its workspace.
 
-    Raises `Invalid` for an empty or over-long text, `NotFound` or `Invalid` for a file that cannot be taken along, and
-    `Conflict` when two files have the same name.
+    With a `request_key` that was used before in this session it is the run of then. Raises `Invalid` for an empty or over-long
+    text.
     """
+    heard(run.task)
+    return await runs.create(run, Say(run.task, tuple(parts)), request_key)
+
+
+def heard(text: str) -> None:
+    """Raises `Invalid` for words that are none, or too many."""
     if not text.strip():
         raise Invalid("task_empty")
     if len(text) > LONGEST_TASK:
         raise Invalid("task_too_long", length=len(text), most=LONGEST_TASK)
-    run = Run(id=new_id(), session_id=session_id or new_id(), task=text, agent=agent, created_at=now())
-    parts = _taken_along(files, workspace(workspaces, run.session_id))
-    await runs.create(run, Say(text, parts))
-    return run
 
 
 def workspace(workspaces: Path, session_id: str) -> Path:
@@ -39,7 +37,11 @@ def workspace(workspaces: Path, session_id: str) -> Path:
     return workspaces / session_id
 
 
-def _taken_along(files: Sequence[Path], directory: Path) -> tuple[FilePart, ...]:
+def taken_along(files: Sequence[Path], directory: Path) -> tuple[FilePart, ...]:
+    """Copies of files in a workspace.
+
+    Raises `NotFound` or `Invalid` for a file that cannot be taken along, `Conflict` when two have the same name.
+    """
     names: set[str] = set()
     for file in files:
         if not file.exists():

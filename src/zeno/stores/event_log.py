@@ -4,14 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import msgspec
-from sqlalchemy import exists, insert, literal, select, update
+from sqlalchemy import Connection, exists, func, insert, literal, select, update
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from zeno.core.errors import RunLost
-from zeno.core.events import Event, RunEnded
-from zeno.stores.database import Database
+from zeno.core.events import Event
+from zeno.core.scope import Scope
+from zeno.stores.database import Database, reading, writing
 from zeno.stores.leases import Lease
+from zeno.stores.projections import project
 from zeno.stores.tables import events, inbox, runs
 
 
@@ -29,42 +30,46 @@ class EventLog:
 
     database: Database
 
-    async def read(self, run_id: str, after: int = 0) -> list[Record]:
-        """The events of a run behind number `after`, in order."""
-        query = select(events.c.seq, events.c.at, events.c.body).where(events.c.run_id == run_id, events.c.seq > after)
-        async with self.database.reading() as connection:
-            rows = await connection.execute(query.order_by(events.c.seq))
-            return [Record(seq, at, msgspec.json.decode(body, type=Event)) for seq, at, body in rows]
+    @reading
+    def read(self, connection: Connection, scope: Scope, run_id: str, after: int = 0) -> list[Record]:
+        """The events of a run of that scope, from the one behind number `after` on; none for another's run."""
+        own = exists().where(runs.c.id == run_id, runs.c.team_id == scope.team, runs.c.user_id == scope.user)
+        query = select(events.c.seq, events.c.at, events.c.body).where(events.c.run_id == run_id, events.c.seq > after, own)
+        rows = connection.execute(query.order_by(events.c.seq))
+        return [Record(seq, at, msgspec.json.decode(body, type=Event)) for seq, at, body in rows]
 
-    async def append(self, lease: Lease, records: Sequence[Record], absorbed: Sequence[int] = ()) -> None:
-        """Write events and mark the inbox rows they came from, all or nothing.
+    @reading
+    def lengths(self, connection: Connection, run_ids: Sequence[str]) -> dict[str, int]:
+        """How many events each of these runs has so far."""
+        query = select(events.c.run_id, func.max(events.c.seq).label("length")).where(events.c.run_id.in_(run_ids))
+        return {row.run_id: row.length for row in connection.execute(query.group_by(events.c.run_id))}
 
-        Raises `RunLost` when the lease has passed to another driver or a number is taken: then nothing is written.
+    @writing
+    def append(self, connection: Connection, lease: Lease, records: Sequence[Record], absorbed: Sequence[int] = ()) -> None:
+        """Write events, what follows from them, and that the inbox rows they came from are absorbed: all or nothing.
+
+        Raises `RunLost` when the lease has passed to another driver or a number is taken, and `CommandsWaiting` when the run
+        was to end or to pause although something lies in its inbox: then nothing is written.
         """
         try:
-            async with self.database.writing() as connection:
-                for record in records:
-                    await _insert(connection, lease, record)
-                if absorbed:
-                    await connection.execute(update(inbox).where(inbox.c.id.in_(absorbed)).values(absorbed=True))
-                await _close_ended(connection, lease.run_id, records[-1])
+            for record in records:
+                _insert(connection, lease, record)
+            if absorbed:
+                connection.execute(update(inbox).where(inbox.c.id.in_(absorbed)).values(absorbed=True))
+            for record in records:
+                project(connection, lease.run_id, record.event, record.at)
         except IntegrityError:
             raise RunLost("run_lost", run=lease.run_id) from None
 
 
-async def _insert(connection: AsyncConnection, lease: Lease, record: Record) -> None:
+def _insert(connection: Connection, lease: Lease, record: Record) -> None:
     """Write one event if the lease still holds, in one statement: on most databases a second one costs a journey."""
-    held = select(*(literal(value) for value in _row(lease.run_id, record).values()))
+    row = _row(lease.run_id, record)
+    held = select(*(literal(value) for value in row.values()))
     held = held.where(exists().where(runs.c.id == lease.run_id, runs.c.epoch == lease.epoch))
-    written = await connection.execute(insert(events).from_select(list(_row(lease.run_id, record)), held))
+    written = connection.execute(insert(events).from_select(list(row), held))
     if written.rowcount != 1:
         raise RunLost("run_lost", run=lease.run_id)
-
-
-async def _close_ended(connection: AsyncConnection, run_id: str, last: Record) -> None:
-    if isinstance(last.event, RunEnded):
-        closing = update(runs).where(runs.c.id == run_id)
-        await connection.execute(closing.values(ending=last.event.ending, ended_at=last.at))
 
 
 def _row(run_id: str, record: Record) -> dict[str, str | int]:

@@ -1,12 +1,17 @@
 """Leases: who drives a run. A lease keeps a second driver away; its epoch, checked at every write, keeps the log right."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import or_, select, update
+from sqlalchemy import Connection, Row, Select, and_, or_, select, tuple_, update
 
-from zeno.core.errors import Conflict, NotFound, RunLost
-from zeno.stores.database import Database
+from zeno.core.errors import Conflict, NotFound
+from zeno.stores.database import Database, reading, writing
 from zeno.stores.tables import runs
+
+AT_ONCE = 500
+"""Leases renewed by one statement: databases limit its parameters."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,37 +29,57 @@ class Leases:
 
     database: Database
 
-    async def holder(self, run_id: str) -> str | None:
+    @reading
+    def holder(self, connection: Connection, run_id: str) -> str | None:
         """The owner of the lease, expired or not."""
-        async with self.database.reading() as connection:
-            return await connection.scalar(select(runs.c.lease_owner).where(runs.c.id == run_id))
+        return connection.scalar(select(runs.c.lease_owner).where(runs.c.id == run_id))
 
-    async def take(self, run_id: str, owner: str, *, now: int, duration: int, from_dead: str | None = None) -> Lease:
+    @writing
+    def take(
+        self, connection: Connection, run_id: str, owner: str, *, now: int, duration: int, from_dead: str | None = None
+    ) -> Lease:
         """Take the lease if nobody has it, it has expired, or its owner is `from_dead`.
 
-        Raises `NotFound` for an unknown run and `Conflict` when another driver holds it.
+        Raises `NotFound` for an unknown run, `Conflict` when another driver holds it, or when an earlier run of its session is
+        still open: runs of one conversation follow each other.
         """
         free = or_(runs.c.lease_owner.is_(None), runs.c.lease_until < now, runs.c.lease_owner == from_dead)
-        async with self.database.writing() as connection:
-            row = (await connection.execute(select(runs.c.epoch, runs.c.lease_owner).where(runs.c.id == run_id))).first()
-            if row is None:
-                raise NotFound("run_not_found", run=run_id)
-            taking = update(runs).where(runs.c.id == run_id, runs.c.epoch == row.epoch, free)
-            taken = await connection.execute(taking.values(lease_owner=owner, lease_until=now + duration, epoch=row.epoch + 1))
-            if taken.rowcount == 0:
-                raise Conflict("run_driven", run=run_id, owner=row.lease_owner or "")
+        row = (connection.execute(select(runs).where(runs.c.id == run_id))).first()
+        if row is None:
+            raise NotFound("run_not_found", run=run_id)
+        if (first := connection.scalar(_open_before(row))) is not None:
+            raise Conflict("session_busy", session=row.session_id, run=first)
+        taking = update(runs).where(runs.c.id == run_id, runs.c.epoch == row.epoch, free)
+        taken = connection.execute(taking.values(lease_owner=owner, lease_until=now + duration, epoch=row.epoch + 1))
+        if taken.rowcount == 0:
+            raise Conflict("run_driven", run=run_id, owner=row.lease_owner or "")
         return Lease(run_id=run_id, owner=owner, epoch=row.epoch + 1)
 
-    async def renew(self, lease: Lease, *, now: int, duration: int) -> None:
-        """Hold the lease for another `duration`. Raises `RunLost` when it has passed to another driver."""
-        if not await self._change(lease, lease_until=now + duration):
-            raise RunLost("run_lost", run=lease.run_id)
+    @writing
+    def renew(self, connection: Connection, leases: Sequence[Lease], *, now: int, duration: int) -> set[str]:
+        """Hold the leases of one owner for another `duration`: the ids of the runs that are still held."""
+        held: set[str] = set()
+        for some in batched(leases, AT_ONCE):
+            epochs = {lease.run_id: lease.epoch for lease in some}
+            mine = and_(runs.c.id.in_(list(epochs)), runs.c.lease_owner == some[0].owner)
+            connection.execute(update(runs).where(mine).values(lease_until=now + duration))
+            rows = connection.execute(select(runs.c.id, runs.c.epoch).where(mine))
+            held |= {row.id for row in rows if row.epoch == epochs[row.id]}
+        return held
 
-    async def release(self, lease: Lease) -> None:
+    @writing
+    def release(self, connection: Connection, lease: Lease) -> None:
         """Give the lease back, if it is still held."""
-        await self._change(lease, lease_owner=None, lease_until=None)
-
-    async def _change(self, lease: Lease, **values: object) -> bool:
         held = update(runs).where(runs.c.id == lease.run_id, runs.c.epoch == lease.epoch)
-        async with self.database.writing() as connection:
-            return (await connection.execute(held.values(**values))).rowcount == 1
+        connection.execute(held.values(lease_owner=None, lease_until=None))
+
+
+def _open_before(row: Row[Any]) -> Select[Any]:
+    """An open run of the same session that was asked for before."""
+    earlier = select(runs.c.id).where(runs.c.session_id == row.session_id, runs.c.ended_at.is_(None))
+    return earlier.where(tuple_(runs.c.created_at, runs.c.id) < (row.created_at, row.id)).limit(1)
+
+
+def batched(leases: Sequence[Lease], size: int) -> Iterator[Sequence[Lease]]:
+    """The leases in pieces of at most `size`."""
+    return (leases[start : start + size] for start in range(0, len(leases), size))

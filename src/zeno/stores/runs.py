@@ -1,30 +1,50 @@
-"""Runs and sessions: the rows that say which runs there are. What happened in them is in the log."""
+"""Runs: the rows that say which runs there are. What happened in them is in the log."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
-from sqlalchemy import Row, insert, select
+from sqlalchemy import Connection, Row, and_, exists, insert, or_, select, update
 
 from zeno.core.agents import AgentSpec
 from zeno.core.commands import Say
 from zeno.core.errors import Invalid, NotFound
-from zeno.stores.database import Database
+from zeno.core.scope import Scope
+from zeno.stores.database import Database, reading, writing
 from zeno.stores.inbox import put_command
-from zeno.stores.tables import runs, sessions
+from zeno.stores.tables import inbox, runs, sessions
 
 
 class Run(msgspec.Struct, frozen=True):
-    """One run. Times are milliseconds since 1970-01-01 UTC; `ending` is `None` while it is open."""
+    """One run. Times are milliseconds since 1970-01-01 UTC; `ended_at` is `None` while it is open.
+
+    `ending` is `None` while it is at work and `awaiting_approval` while it is paused.
+    """
 
     id: str
     session_id: str
+    team_id: str
+    user_id: str
     task: str
     agent: AgentSpec
     created_at: int
     ended_at: int | None = None
     ending: str | None = None
+
+    @property
+    def scope(self) -> Scope:
+        """Whose run it is."""
+        return Scope(self.team_id, self.user_id)
+
+
+class Stranded(msgspec.Struct, frozen=True):
+    """An open run that somebody should drive. `owner` is who did so last; `leased` says that they may still be at it."""
+
+    id: str
+    session_id: str
+    owner: str | None
+    leased: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,47 +53,104 @@ class Runs:
 
     database: Database
 
-    async def create(self, run: Run, say: Say) -> None:
-        """Keep a new run, its session if that is new, and its first command, all or nothing."""
-        async with self.database.writing() as connection:
-            known = await connection.scalar(select(sessions.c.id).where(sessions.c.id == run.session_id))
-            if known is None:
-                title = run.task[:200]
-                await connection.execute(insert(sessions).values(id=run.session_id, title=title, created_at=run.created_at))
-            values = msgspec.structs.asdict(run) | {"agent": msgspec.json.encode(run.agent).decode(), "epoch": 0}
-            await connection.execute(insert(runs).values(values))
-            await put_command(connection, run.id, say, run.created_at)
+    @writing
+    def create(self, connection: Connection, run: Run, say: Say, request_key: str | None = None) -> Run:
+        """Keep a new run, its session if that is new, and its first command, all or nothing.
 
-    async def find(self, prefix: str) -> Run:
-        """The run whose id begins with `prefix`. Raises `NotFound`, or `Invalid` when several do."""
-        query = select(runs).where(runs.c.id.startswith(prefix, autoescape=True)).limit(2)
-        async with self.database.reading() as connection:
-            rows = (await connection.execute(query)).all()
+        `request_key` is the caller's name for the request: made once more with the same one, the first run is returned.
+        Raises `NotFound` when the session is another user's.
+        """
+        owner = select(sessions.c.team_id, sessions.c.user_id).where(sessions.c.id == run.session_id)
+        known = (connection.execute(owner)).first()
+        if known is None:
+            connection.execute(insert(sessions).values(_session_of(run)))
+        elif (known.team_id, known.user_id) != (run.team_id, run.user_id):
+            raise NotFound("session_not_found", session=run.session_id)
+        elif request_key is not None:
+            same = select(runs).where(runs.c.session_id == run.session_id, runs.c.request_key == request_key)
+            if earlier := (connection.execute(same)).first():
+                return _run(earlier)
+        connection.execute(update(sessions).where(sessions.c.id == run.session_id).values(used_at=run.created_at))
+        values = msgspec.structs.asdict(run) | {"agent": msgspec.json.encode(run.agent).decode(), "epoch": 0}
+        connection.execute(insert(runs).values(values | {"request_key": request_key}))
+        put_command(connection, run.id, say, run.created_at)
+        return run
+
+    @reading
+    def find(self, connection: Connection, scope: Scope, prefix: str) -> Run:
+        """The scope's run whose id begins with `prefix`. Raises `NotFound`, or `Invalid` when several do."""
+        query = select(runs).where(*_own(scope), runs.c.id.startswith(prefix, autoescape=True)).limit(2)
+        rows = (connection.execute(query)).all()
         if not rows or not prefix:
             raise NotFound("run_not_found", run=prefix)
         if len(rows) > 1:
             raise Invalid("run_ambiguous", run=prefix)
         return _run(rows[0])
 
-    async def newest(self, most: int) -> list[Run]:
-        """The newest runs, newest first, at most `most`."""
-        return await self._list(select(runs).order_by(runs.c.created_at.desc(), runs.c.id).limit(most))
+    async def newest(
+        self, scope: Scope, most: int, *, before: int | None = None, ending: str | None = None, session_id: str | None = None
+    ) -> list[Run]:
+        """The scope's newest runs, newest first, at most `most`; made before `before`, of one ending (`open`: none yet)."""
+        query = select(runs).where(*_own(scope))
+        if before is not None:
+            query = query.where(runs.c.created_at < before)
+        if session_id is not None:
+            query = query.where(runs.c.session_id == session_id)
+        if ending is not None:
+            query = query.where(runs.c.ending.is_(None) if ending == "open" else runs.c.ending == ending)
+        return await self._list(query.order_by(runs.c.created_at.desc(), runs.c.id).limit(most))
 
-    async def of_session(self, session_id: str) -> list[Run]:
-        """The runs of a session, oldest first."""
-        query = select(runs).where(runs.c.session_id == session_id)
+    async def of_session(self, scope: Scope, session_id: str) -> list[Run]:
+        """The scope's runs of a session, oldest first."""
+        query = select(runs).where(*_own(scope), runs.c.session_id == session_id)
         return await self._list(query.order_by(runs.c.created_at, runs.c.id))
 
-    async def _list(self, query: Any) -> list[Run]:
-        async with self.database.reading() as connection:
-            rows: Sequence[Row[Any]] = (await connection.execute(query)).all()
+    @reading
+    def due(self, connection: Connection, session_id: str) -> tuple[Run, bool] | None:
+        """The oldest open run of a session, and whether there is anything to be done in it; it has to come first."""
+        query = select(runs, _COMMANDED.label("commanded")).where(runs.c.session_id == session_id, runs.c.ended_at.is_(None))
+        row = (connection.execute(query.order_by(runs.c.created_at, runs.c.id).limit(1))).first()
+        return (_run(row), row.ending is None or row.commanded) if row else None
+
+    @reading
+    def stranded(self, connection: Connection, *, older_than: int, now: int) -> list[Stranded]:
+        """Open runs with something to be done in them, made before `older_than`, the oldest first."""
+        leased = and_(runs.c.lease_owner.is_not(None), runs.c.lease_until >= now)
+        query = select(runs.c.id, runs.c.session_id, runs.c.lease_owner, leased).where(
+            runs.c.ended_at.is_(None), or_(runs.c.ending.is_(None), _COMMANDED), runs.c.created_at < older_than
+        )
+        return [Stranded(*row) for row in connection.execute(query.order_by(runs.c.created_at))]
+
+    @reading
+    def _list(self, connection: Connection, query: Any) -> list[Run]:
+        rows: Sequence[Row[Any]] = (connection.execute(query)).all()
         return [_run(row) for row in rows]
+
+
+_COMMANDED = exists().where(and_(inbox.c.run_id == runs.c.id, inbox.c.absorbed.is_(False)))
+
+
+def _own(scope: Scope) -> tuple[Any, Any]:
+    return runs.c.team_id == scope.team, runs.c.user_id == scope.user
+
+
+def _session_of(run: Run) -> dict[str, str | int]:
+    return {
+        "id": run.session_id,
+        "team_id": run.team_id,
+        "user_id": run.user_id,
+        "title": " ".join(run.task.split())[:200],
+        "created_at": run.created_at,
+        "used_at": run.created_at,
+    }
 
 
 def _run(row: Row[Any]) -> Run:
     return Run(
         id=row.id,
         session_id=row.session_id,
+        team_id=row.team_id,
+        user_id=row.user_id,
         task=row.task,
         agent=msgspec.json.decode(row.agent, type=AgentSpec),
         created_at=row.created_at,

@@ -3,7 +3,7 @@
 A run's id is its trace id (32 hexadecimal digits), so every row that names a run carries the trace id.
 """
 
-from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Index, Integer, MetaData, String, Table, Text
+from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Index, Integer, MetaData, String, Table, Text, UniqueConstraint
 
 metadata = MetaData(
     naming_convention={
@@ -24,8 +24,13 @@ sessions = Table(
     "sessions",
     metadata,
     Column("id", String(32), primary_key=True),
+    Column("team_id", String(32), nullable=False),
+    Column("user_id", String(32), nullable=False),
     Column("title", String(200), nullable=False),
     Column("created_at", BigInteger, nullable=False),
+    Column("used_at", BigInteger, nullable=False),
+    Column("archived_at", BigInteger),
+    Index("ix_sessions_user_id", "user_id", "team_id", "used_at"),
 )
 
 runs = Table(
@@ -33,6 +38,9 @@ runs = Table(
     metadata,
     Column("id", String(32), primary_key=True),
     Column("session_id", String(32), ForeignKey("sessions.id", ondelete="CASCADE"), nullable=False),
+    Column("team_id", String(32), nullable=False),
+    Column("user_id", String(32), nullable=False),
+    Column("request_key", String(128)),
     Column("task", LONG_TEXT, nullable=False),
     Column("agent", LONG_TEXT, nullable=False),
     Column("created_at", BigInteger, nullable=False),
@@ -43,6 +51,9 @@ runs = Table(
     Column("lease_until", BigInteger),
     Index("ix_runs_session_id", "session_id", "created_at"),
     Index("ix_runs_created_at", "created_at"),
+    Index("ix_runs_user_id", "user_id", "team_id", "created_at"),
+    Index("ix_runs_ended_at", "ended_at", "created_at"),
+    Index("ix_runs_request_key", "session_id", "request_key", unique=True),
 )
 
 events = Table(
@@ -64,4 +75,140 @@ inbox = Table(
     Column("body", LONG_TEXT, nullable=False),
     Column("absorbed", Boolean, nullable=False),
     Index("ix_inbox_run_id", "run_id", "absorbed"),
+    Index("ix_inbox_absorbed", "absorbed"),
 )
+
+approvals = Table(
+    "approvals",
+    metadata,
+    Column("id", String(48), primary_key=True),
+    Column("run_id", String(32), ForeignKey("runs.id", ondelete="CASCADE"), nullable=False),
+    Column("call_id", String(200), nullable=False),
+    Column("session_id", String(32), nullable=False),
+    Column("team_id", String(32), nullable=False),
+    Column("user_id", String(32), nullable=False),
+    Column("approver", String(16), nullable=False),
+    Column("kind", String(16), nullable=False),
+    Column("tool", String(200), nullable=False),
+    Column("effect", String(16), nullable=False),
+    Column("arguments", LONG_TEXT, nullable=False),
+    Column("definition", String(64), nullable=False),
+    Column("cause", String(32), nullable=False),
+    Column("requested_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger, nullable=False),
+    Column("status", String(16), nullable=False),
+    Column("decision", LONG_TEXT),
+    Column("decided_at", BigInteger),
+    Column("decided_by", String(32)),
+    Column("notified_at", BigInteger),
+    Index("ix_approvals_status", "status", "expires_at"),
+    Index("ix_approvals_user_id", "user_id", "team_id", "status"),
+    Index("ix_approvals_run_id", "run_id", "call_id"),
+)
+"""One row for each call that a person is asked about; `decision` is theirs as JSON, once there is one."""
+
+effects = Table(
+    "effects",
+    metadata,
+    Column("key", String(64), primary_key=True),
+    Column("run_id", String(32), nullable=False),
+    Column("call_id", String(200), nullable=False),
+    Column("tool", String(200), nullable=False),
+    Column("digest", String(64), nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("result", LONG_TEXT),
+    Column("at", BigInteger, nullable=False),
+    Column("settled_at", BigInteger),
+    Index("ix_effects_run_id", "run_id"),
+)
+"""The ledger: the primary key is the promise that no effect happens twice. It outlives the runs that it tells of."""
+
+rules = Table(
+    "rules",
+    metadata,
+    Column("id", String(32), primary_key=True),
+    Column("team_id", String(32), nullable=False),
+    Column("user_id", String(32), nullable=False),
+    Column("rule", LONG_TEXT, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Index("ix_rules_user_id", "user_id", "team_id"),
+)
+"""What users have permitted or forbidden for their own runs."""
+
+audit = Table(
+    "audit",
+    metadata,
+    Column("id", AUTO_ID, primary_key=True),
+    Column("at", BigInteger, nullable=False),
+    Column("team_id", String(32), nullable=False),
+    Column("user_id", String(32), nullable=False),
+    Column("action", String(64), nullable=False),
+    Column("target", String(255), nullable=False),
+    Column("run_id", String(32), nullable=False),
+    Column("call_id", String(200), nullable=False),
+    Column("effect", String(16), nullable=False),
+    Column("digest", String(64), nullable=False),
+    Column("decision", String(48), nullable=False),
+    Column("result", String(64), nullable=False),
+    Index("ix_audit_team_id", "team_id", "at"),
+    Index("ix_audit_run_id", "run_id"),
+)
+"""Who did what, with which outcome; refused actions too. Only ever added to."""
+
+users = Table(
+    "users",
+    metadata,
+    Column("id", String(32), primary_key=True),
+    Column("name", String(64), nullable=False),
+    Column("password", String(255), nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("disabled_at", BigInteger),
+    UniqueConstraint("name"),
+)
+
+teams = Table(
+    "teams",
+    metadata,
+    Column("id", String(32), primary_key=True),
+    Column("name", String(64), nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    UniqueConstraint("name"),
+)
+
+members = Table(
+    "members",
+    metadata,
+    Column("team_id", String(32), ForeignKey("teams.id", ondelete="CASCADE"), primary_key=True),
+    Column("user_id", String(32), ForeignKey("users.id", ondelete="CASCADE"), primary_key=True),
+    Column("role", String(16), nullable=False),
+)
+
+logins = Table(
+    "logins",
+    metadata,
+    Column("hash", String(64), primary_key=True),
+    Column("team_id", String(32), nullable=False),
+    Column("user_id", String(32), nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger, nullable=False),
+    Index("ix_logins_user_id", "user_id"),
+)
+"""Who is logged in with a browser, by the hash of the cookie."""
+
+api_keys = Table(
+    "api_keys",
+    metadata,
+    Column("id", String(32), primary_key=True),
+    Column("team_id", String(32), nullable=False),
+    Column("user_id", String(32), nullable=False),
+    Column("name", String(64), nullable=False),
+    Column("hash", String(64), nullable=False),
+    Column("rights", String(255), nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger),
+    Column("used_at", BigInteger),
+    Column("revoked_at", BigInteger),
+    UniqueConstraint("hash"),
+    Index("ix_api_keys_user_id", "user_id", "team_id"),
+)
+"""Keys of programs, by their hash; `rights` are names, separated by spaces."""

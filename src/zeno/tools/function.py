@@ -15,9 +15,10 @@ from typing import Annotated, Any
 import docstring_parser
 import msgspec
 
-from zeno.core.errors import ConfigError, ToolFailed
-from zeno.core.ports import ActionKind, Effect, ToolContext, ToolOutput, ToolSpec
+from zeno.core.errors import ConfigError, EffectUnknown, ToolFailed
+from zeno.core.ports import ActionKind, Effect, OncePer, ToolContext, ToolOutput, ToolSpec
 
+Verifier = Callable[[dict[str, Any], ToolContext], Awaitable[ToolOutput | None]]
 Body = Callable[..., str | ToolOutput | Awaitable[str | ToolOutput]]
 
 _VAGUE_NAME = re.compile(r"(var|arg|args|param|value|data|input|x|foo|tmp)_?\d*")
@@ -31,6 +32,27 @@ class FunctionTool:
     arguments: type[msgspec.Struct]
     body: Body
     context_name: str | None
+    verifier: Verifier | None = None
+
+    def check(self, args: dict[str, Any]) -> None:
+        """Raises `ToolFailed` when the arguments do not fit."""
+        self._checked(args)
+
+    async def verify(self, args: dict[str, Any], ctx: ToolContext) -> ToolOutput | None:
+        """Ask the tool's own verifier. Raises `EffectUnknown` when it has none."""
+        if self.verifier is None:
+            raise EffectUnknown(f"Whether {self.spec.name} took effect is unknown.", code="interrupted")
+        return await self.verifier(self._checked(args), ctx)
+
+    def verified_by(self, verifier: Verifier) -> Verifier:
+        """A decorator: the function tells whether an interrupted call was carried out.
+
+        It is given the checked arguments and the context; it returns the output if the call was carried out and `None` if it
+        certainly was not, and raises `EffectUnknown` when it cannot tell.
+        """
+        # The one thing that cannot be given when the tool is made: it is written below the tool that it belongs to.
+        object.__setattr__(self, "verifier", verifier)
+        return verifier
 
     async def call(self, args: dict[str, Any], ctx: ToolContext) -> ToolOutput:
         """Check the arguments, then run the body: a coroutine here, a plain function in a thread.
@@ -96,11 +118,16 @@ def tool(
     action: ActionKind = "TOOL_CALL",
     source: str = "",
     timeout: float | None = None,
+    volatile: bool = False,
+    key: tuple[str, ...] = (),
+    once_per: OncePer = "run",
+    asks: bool = False,
 ) -> Callable[[Body], FunctionTool]:
     """Turn the decorated function into a tool; see `function_tool`."""
+    kept = {"volatile": volatile, "key": key, "once_per": once_per, "asks": asks}
 
     def make(body: Body) -> FunctionTool:
-        return function_tool(body, effect=effect, repeatable=repeatable, action=action, source=source, timeout=timeout)
+        return function_tool(body, effect=effect, repeatable=repeatable, action=action, source=source, timeout=timeout, **kept)
 
     return make
 

@@ -15,15 +15,34 @@ from zeno.tools.workspace import confined, replacing
 
 
 @dataclass(frozen=True, kw_only=True)
-class TimeLimited:
-    """Gives up on a call after the tool's own limit, or `seconds`."""
+class Wrapper:
+    """A tool around a tool: what a wrapper does not change is the inner one's."""
 
     tool: Tool
-    seconds: float
 
     @property
     def spec(self) -> ToolSpec:
         return self.tool.spec
+
+    def check(self, args: dict[str, Any]) -> None:
+        self.tool.check(args)
+
+    async def verify(self, args: dict[str, Any], ctx: ToolContext) -> ToolOutput | None:
+        return await self.tool.verify(args, ctx)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimeLimited(Wrapper):
+    """Gives up on a call after the tool's own limit, or `seconds`."""
+
+    seconds: float
+
+    async def verify(self, args: dict[str, Any], ctx: ToolContext) -> ToolOutput | None:
+        try:
+            async with asyncio.timeout(self.spec.timeout or self.seconds):
+                return await self.tool.verify(args, ctx)
+        except TimeoutError:
+            raise EffectUnknown(f"Whether {self.spec.name} took effect is unknown.", code="interrupted") from None
 
     async def call(self, args: dict[str, Any], ctx: ToolContext) -> ToolOutput:
         limit = self.spec.timeout or self.seconds
@@ -42,14 +61,16 @@ class TimeLimited:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FailuresAsText:
+class FailuresAsText(Wrapper):
     """Turns whatever a tool raises into a text for the model: the class, the message, advice."""
 
-    tool: Tool
-
-    @property
-    def spec(self) -> ToolSpec:
-        return self.tool.spec
+    async def verify(self, args: dict[str, Any], ctx: ToolContext) -> ToolOutput | None:
+        try:
+            return await self.tool.verify(args, ctx)
+        except EffectUnknown:
+            raise
+        except Exception as error:
+            raise EffectUnknown(f"Whether {self.spec.name} took effect is unknown.", code="interrupted") from error
 
     async def call(self, args: dict[str, Any], ctx: ToolContext) -> ToolOutput:
         try:
@@ -62,23 +83,20 @@ class FailuresAsText:
                 raise
             raise ToolFailed(f"{self.spec.name} cancelled itself. Try another way.", code="tool_error") from None
         except (Exception, SystemExit) as error:
-            raise ToolFailed(
-                f"{self.spec.name} failed with {type(error).__name__}: {str(error)[:500]}. "
-                "Check the arguments, or try another way; if it keeps failing, tell the user which tool failed.",
-                code="tool_error",
-            ) from error
+            what = f"{self.spec.name} failed with {type(error).__name__}: {str(error)[:500]}."
+            if not self.spec.may_run_again:
+                # Only a `ToolFailed` says that nothing was changed.
+                told = f"{what} Whether it took effect is unknown: check before trying again, and tell the user."
+                raise EffectUnknown(told, code="tool_error") from error
+            advice = "Check the arguments, or try another way; if it keeps failing, tell the user which tool failed."
+            raise ToolFailed(f"{what} {advice}", code="tool_error") from error
 
 
 @dataclass(frozen=True, kw_only=True)
-class LengthCapped:
+class LengthCapped(Wrapper):
     """Keeps at most `characters` of a result in front of the model; the whole text stays readable in the workspace."""
 
-    tool: Tool
     characters: int
-
-    @property
-    def spec(self) -> ToolSpec:
-        return self.tool.spec
 
     async def call(self, args: dict[str, Any], ctx: ToolContext) -> ToolOutput:
         output = await self.tool.call(args, ctx)
@@ -94,15 +112,10 @@ class LengthCapped:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stamped:
+class Stamped(Wrapper):
     """Adds source and time, so that the model notices when it asks again for what it has. `now` gives ISO 8601 in UTC."""
 
-    tool: Tool
     now: Callable[[], str]
-
-    @property
-    def spec(self) -> ToolSpec:
-        return self.tool.spec
 
     async def call(self, args: dict[str, Any], ctx: ToolContext) -> ToolOutput:
         output = await self.tool.call(args, ctx)

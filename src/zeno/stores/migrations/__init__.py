@@ -1,3 +1,3 @@
 """The history of the schema. A released version is never edited; `HEAD` names the newest."""
 
-HEAD = "0001"
+HEAD = "0002"

@@ -1,0 +1,82 @@
+"""The policy of a run: what it may do by itself, what a person must permit, what it may not do at all. Pure."""
+
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from zeno.core.ports import ToolSpec
+
+Verdict = Literal["allow", "ask", "deny"]
+Approver = Literal["owner", "admin"]
+Cause = Literal["danger", "rule", "manual", "unknown_before", "question", "denied_by_rule", ""]
+
+DAY = 86_400_000
+
+
+class Rule(Struct, frozen=True, forbid_unknown_fields=True):
+    """What is to be done with calls that match.
+
+    `tool` is a pattern of tool names, `arguments` maps names of arguments to patterns that all of them must match, on texts as
+    they are and on other values as JSON. In a pattern `*` is any text and `?` any character. `approver` says who may decide.
+    """
+
+    verdict: Verdict
+    tool: str
+    arguments: dict[str, str] = {}
+    approver: Approver = "owner"
+
+    def matches(self, tool: str, arguments: Mapping[str, Any]) -> bool:
+        """Whether it speaks of a call; an argument that is not given matches nothing."""
+        return fnmatchcase(tool, self.tool) and all(
+            name in arguments and fnmatchcase(_as_text(arguments[name]), pattern) for name, pattern in self.arguments.items()
+        )
+
+
+class Permission(Struct, frozen=True):
+    """What the policy says of one call, and why."""
+
+    verdict: Verdict
+    cause: Cause = ""
+    approver: Approver = "owner"
+
+
+class Policy(Struct, frozen=True):
+    """What a run may do.
+
+    `max_steps` limits the rounds with tools. Of the `rules` that match a call, `deny` beats `ask` and `ask` beats `allow`;
+    where none does, a dangerous tool is asked about, unless `allow_danger` is the user's blanket consent. `manual` asks about
+    every call that no rule denies. `attended` is false where there is nobody to ask, so that asking means no. `patience` is
+    how long a decision is waited for, in milliseconds.
+    """
+
+    max_steps: int
+    tools: Mapping[str, ToolSpec]
+    allow_danger: bool = False
+    rules: tuple[Rule, ...] = ()
+    manual: bool = False
+    attended: bool = True
+    patience: int = DAY
+
+    def permission(self, spec: ToolSpec, arguments: Mapping[str, Any], *, unknown_before: bool) -> Permission:
+        """Whether a call may be carried out. `unknown_before`: the same was tried in this run, with unknown effect."""
+        matching = {rule.verdict: rule for rule in reversed(self.rules) if rule.matches(spec.name, arguments)}
+        if "deny" in matching:
+            return Permission("deny", "denied_by_rule")
+        if spec.asks:
+            return Permission("ask", "question")
+        if "ask" in matching:
+            return Permission("ask", "rule", matching["ask"].approver)
+        if unknown_before:
+            return Permission("ask", "unknown_before")
+        if self.manual:
+            return Permission("ask", "manual")
+        if "allow" in matching or spec.effect != "danger" or self.allow_danger:
+            return Permission("allow")
+        return Permission("ask", "danger")
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()

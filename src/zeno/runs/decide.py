@@ -1,0 +1,66 @@
+"""What a decision must be to fit the call that it is about."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from zeno.core.arguments import canonical, known_arguments
+from zeno.core.decisions import Answered, Approved, Decision, Denied, Edited, Expired
+from zeno.core.errors import Invalid, ToolFailed
+from zeno.core.ports import Tool
+from zeno.stores.approvals import Approval
+
+LONGEST_REASON = 10_000
+"""Characters of a reason or of an answer in words."""
+
+
+def fitting(approval: Approval, decision: Decision, tools: Mapping[str, Tool]) -> Decision:
+    """The decision, changed arguments in canonical form.
+
+    Raises `Invalid` for a kind of decision that does not belong to this kind of approval, and for arguments or an answer that
+    the tool could not take.
+    """
+    match decision:
+        case Approved() if approval.kind == "action":
+            return decision
+        case Edited(arguments, reason) if approval.kind == "action":
+            return Edited(_checked(approval, arguments, tools), _short(reason))
+        case Denied(reason):
+            return Denied(_short(reason))
+        case Answered() if approval.kind == "question":
+            _check_answer(approval, decision)
+            return decision
+        case Approved() | Edited() | Answered() | Expired():
+            raise Invalid("decision_misplaced", kind=approval.kind)
+
+
+def _checked(approval: Approval, text: str, tools: Mapping[str, Tool]) -> str:
+    arguments, tool = known_arguments(text), tools.get(approval.tool)
+    if arguments is None:
+        raise Invalid("decision_arguments", reason="not a JSON object")
+    if tool is not None:
+        try:
+            tool.check(arguments)
+        except ToolFailed as misfit:
+            raise Invalid("decision_arguments", reason=misfit.message) from None
+    return canonical(arguments)
+
+
+def _check_answer(approval: Approval, answered: Answered) -> None:
+    """Choices must be among the options that were offered; words are always welcome."""
+    asked: dict[str, Any] = msgspec.json.decode(approval.arguments)
+    answer, options = answered.answer, asked.get("options") or ()
+    _short(answer.text)
+    if any(choice not in options for choice in answer.choices):
+        raise Invalid("answer_not_offered", options="; ".join(map(str, options)) or "-")
+    if asked.get("form") == "single" and len(answer.choices) > 1:
+        raise Invalid("answer_one_only")
+    if not answer.choices and not answer.text.strip() and asked.get("form") != "preview":
+        raise Invalid("answer_empty")
+
+
+def _short(words: str) -> str:
+    if len(words) > LONGEST_REASON:
+        raise Invalid("task_too_long", length=len(words), most=LONGEST_REASON)
+    return words

@@ -1,0 +1,164 @@
+"""Approvals: the calls that people are asked about. A decision is one compare-and-set; all that follows comes after it."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import msgspec
+from sqlalchemy import Connection, Row, and_, or_, select, update
+
+from zeno.core.commands import Decide
+from zeno.core.decisions import Decision, Expired
+from zeno.core.errors import Conflict, NotFound
+from zeno.core.ports import Effect
+from zeno.core.scope import Scope
+from zeno.stores.database import Database, reading, writing
+from zeno.stores.inbox import put_command
+from zeno.stores.tables import approvals
+
+Status = Literal["pending", "decided", "expired", "cancelled", "void"]
+
+
+class Approval(msgspec.Struct, frozen=True):
+    """One call that a person is asked about. Times are milliseconds since 1970-01-01 UTC.
+
+    `arguments` is canonical JSON, `definition` the digest of the tool when it was asked. `decision` is `None` until there is
+    one; `cancelled` closed it with its run, `void` because the tool had changed.
+    """
+
+    id: str
+    run_id: str
+    call_id: str
+    session_id: str
+    kind: Literal["action", "question"]
+    tool: str
+    effect: Effect
+    arguments: str
+    definition: str
+    cause: str
+    approver: str
+    requested_at: int
+    expires_at: int
+    status: Status
+    decision: Decision | None = None
+    decided_at: int | None = None
+    decided_by: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Approvals:
+    """All approvals. What a user may see and decide are those of their own runs; an admin's also those meant for admins."""
+
+    database: Database
+
+    @reading
+    def find(self, connection: Connection, scope: Scope, approval_id: str, *, admin: bool = False) -> Approval:
+        """One approval. Raises `NotFound`."""
+        return _find(connection, scope, approval_id, admin=admin)
+
+    @reading
+    def listed(
+        self,
+        connection: Connection,
+        scope: Scope,
+        *,
+        admin: bool = False,
+        status: Status | None = "pending",
+        run_id: str | None = None,
+        most: int = 100,
+    ) -> list[Approval]:
+        """The approvals of one status (`None`: any), the oldest first, at most `most`."""
+        query = select(approvals).where(_visible(scope, admin=admin))
+        if status is not None:
+            query = query.where(approvals.c.status == status)
+        if run_id is not None:
+            query = query.where(approvals.c.run_id == run_id)
+        rows = connection.execute(query.order_by(approvals.c.requested_at, approvals.c.id).limit(most))
+        return [_approval(row) for row in rows]
+
+    @writing
+    def decide(
+        self, connection: Connection, scope: Scope, approval_id: str, decision: Decision, *, now: int, admin: bool = False
+    ) -> tuple[Approval, bool]:
+        """Decide, if nobody has: the approval as it is then, and whether it was this call that decided it.
+
+        The decision and the command for the run are written together. Raises `NotFound`, `Conflict` when it was decided
+        otherwise, closed, or has expired.
+        """
+        body = msgspec.json.encode(decision).decode()
+        found = _find(connection, scope, approval_id, admin=admin)
+        deciding = update(approvals).where(
+            approvals.c.id == approval_id, approvals.c.status == "pending", approvals.c.expires_at > now
+        )
+        values = {"status": "decided", "decision": body, "decided_at": now, "decided_by": scope.user}
+        won = (connection.execute(deciding.values(values))).rowcount == 1
+        if won:
+            put_command(connection, found.run_id, Decide(approval_id, decision, scope.user), now)
+        found = _find(connection, scope, approval_id, admin=admin)
+        if won or (found.status == "decided" and found.decision == decision):
+            return found, won
+        raise _closed(found)
+
+    async def expire(self, now: int) -> list[str]:
+        """Say no where nobody decided in time: the ids of the runs that have to be told, and now find it in their inbox."""
+        due = await self._due(now)
+        return await self._expire(due, now) if due else []
+
+    @reading
+    def _due(self, connection: Connection, now: int) -> list[tuple[str, str]]:
+        due = select(approvals.c.id, approvals.c.run_id).where(approvals.c.status == "pending", approvals.c.expires_at <= now)
+        return [(row.id, row.run_id) for row in connection.execute(due)]
+
+    @writing
+    def _expire(self, connection: Connection, due: list[tuple[str, str]], now: int) -> list[str]:
+        told, body = [], msgspec.json.encode(Expired()).decode()
+        for approval_id, run_id in due:
+            closing = update(approvals).where(approvals.c.id == approval_id, approvals.c.status == "pending")
+            if connection.execute(closing.values(status="expired", decision=body, decided_at=now)).rowcount:
+                put_command(connection, run_id, Decide(approval_id, Expired()), now)
+                told.append(run_id)
+        return told
+
+    @reading
+    def unnotified(self, connection: Connection, most: int) -> list[Approval]:
+        """Pending ones that nobody outside was told of yet."""
+        query = select(approvals).where(approvals.c.status == "pending", approvals.c.notified_at.is_(None))
+        return [_approval(row) for row in connection.execute(query.order_by(approvals.c.requested_at).limit(most))]
+
+    @writing
+    def notified(self, connection: Connection, approval_id: str, now: int) -> None:
+        """Remember that somebody outside was told of it."""
+        connection.execute(update(approvals).where(approvals.c.id == approval_id).values(notified_at=now))
+
+
+def _closed(approval: Approval) -> Conflict:
+    """Why it can no longer be decided so. One that is still pending has expired, and only nobody has said so yet."""
+    match approval.status:
+        case "decided":
+            return Conflict("approval_decided", approval=approval.id)
+        case "cancelled":
+            return Conflict("approval_cancelled", approval=approval.id)
+        case "void":
+            return Conflict("approval_void", approval=approval.id)
+        case "expired" | "pending":
+            return Conflict("approval_expired", approval=approval.id)
+
+
+def _visible(scope: Scope, *, admin: bool) -> Any:
+    """Those that the scope may decide: its own, unless they are for admins; an admin of the team decides those."""
+    own = and_(approvals.c.user_id == scope.user, approvals.c.approver == "owner")
+    mine = or_(own, approvals.c.approver == "admin") if admin else own
+    return and_(approvals.c.team_id == scope.team, mine)
+
+
+def _find(connection: Connection, scope: Scope, approval_id: str, *, admin: bool) -> Approval:
+    query = select(approvals).where(_visible(scope, admin=admin), approvals.c.id == approval_id)
+    row = (connection.execute(query)).first()
+    if row is None:
+        raise NotFound("approval_not_found", approval=approval_id)
+    return _approval(row)
+
+
+def _approval(row: Row[Any]) -> Approval:
+    values = {name: getattr(row, name) for name in Approval.__struct_fields__}
+    decision = msgspec.json.decode(row.decision, type=Decision) if row.decision else None
+    return Approval(**(values | {"decision": decision}))

@@ -1,0 +1,1 @@
+"""`kill -9` at every persistence boundary, seeded trials, figures printed."""
