@@ -1,0 +1,117 @@
+"""Deciding: from what a caller sends about an approval to a decision, and to a rule when the next question is to be spared."""
+
+import glob
+import json
+from typing import Any, Literal, Self
+
+import msgspec
+from pydantic import Field, model_validator
+
+from zeno.app import App
+from zeno.core.decisions import Answered, Approved, Decision, Denied, Edited
+from zeno.core.errors import Invalid
+from zeno.core.policy import Rule
+from zeno.core.ports import Answer
+from zeno.runs.clock import new_id, now
+from zeno.runs.decide import LONGEST_REASON
+from zeno.server.auth import Principal
+from zeno.server.bodies import Body
+from zeno.stores.approvals import Approval
+from zeno.stores.rules import KeptRule
+
+MOST_RULES = 500
+"""Rules that one user may keep."""
+
+
+class AnswerBody(Body):
+    """What a person answers to a question: options, in their order, and words of their own."""
+
+    choices: list[str] = Field([], max_length=100)
+    text: str = Field("", max_length=LONGEST_REASON)
+
+
+class DecisionBody(Body):
+    """A decision: `edit` comes with `arguments`, `answer` with an `answer`.
+
+    `always` keeps a rule as well, so that a call of this tool with exactly these arguments is not asked about again; it goes
+    with `approve` and `edit` of a call that is asked about because the tool is dangerous.
+    """
+
+    decision: Literal["approve", "edit", "deny", "answer"]
+    arguments: dict[str, Any] | None = Field(None, description="The arguments to carry it out with instead.")
+    reason: str = Field("", max_length=LONGEST_REASON, description="Why; the model is told.")
+    answer: AnswerBody | None = None
+    always: bool = False
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        if (self.arguments is not None) != (self.decision == "edit"):
+            raise ValueError("arguments belong to edit")
+        if (self.answer is not None) != (self.decision == "answer"):
+            raise ValueError("an answer belongs to answer")
+        if self.always and self.decision not in ("approve", "edit"):
+            raise ValueError("always belongs to approve and edit")
+        return self
+
+
+class Decided(msgspec.Struct, frozen=True):
+    """The approval as it is now, and whether it was this request that decided it."""
+
+    approval: Approval
+    decided_by_this: bool
+
+
+async def decided(app: App, who: Principal, approval_id: str, body: DecisionBody) -> Decided:
+    """Decide. Raises `NotFound`, `Invalid` for what does not fit, and `Conflict` when it was decided otherwise."""
+    admin = "admin" in who.rights
+    asked = await app.approvals.find(who.scope, approval_id, admin=admin)
+    if body.always and not (asked.kind == "action" and asked.cause == "danger"):
+        raise Invalid("always_not_possible", cause=asked.cause)
+    approval, counted = await app.decide(who.scope, approval_id, _decision(body), admin=admin)
+    if body.always:
+        await _keep(app, who, _sparing(approval))
+    return Decided(approval, counted)
+
+
+def json_text(value: dict[str, Any]) -> str:
+    """An object as JSON text. Raises `Invalid` for what JSON cannot say."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+        text.encode()
+    except (ValueError, RecursionError):
+        raise Invalid("decision_arguments", reason="not a JSON object") from None
+    return text
+
+
+def _decision(body: DecisionBody) -> Decision:
+    match body.decision:
+        case "approve":
+            return Approved()
+        case "edit":
+            return Edited(json_text(body.arguments or {}), body.reason)
+        case "deny":
+            return Denied(body.reason)
+        case "answer":
+            given = body.answer or AnswerBody(choices=[], text="")
+            return Answered(Answer(tuple(given.choices), given.text))
+
+
+def _sparing(approval: Approval) -> Rule:
+    """The rule that allows exactly what was approved."""
+    text = approval.decision.arguments if isinstance(approval.decision, Edited) else approval.arguments
+    arguments: dict[str, Any] = msgspec.json.decode(text)
+    patterns = {name: glob.escape(value if isinstance(value, str) else _json(value)) for name, value in arguments.items()}
+    return Rule("allow", glob.escape(approval.tool), patterns)
+
+
+async def _keep(app: App, who: Principal, rule: Rule) -> None:
+    """Keep a rule, once."""
+    kept = await app.rules.of(who.scope)
+    if all(each.rule != rule for each in kept) and len(kept) < MOST_RULES:
+        made = KeptRule(new_id(), rule, now())
+        await app.rules.add(who.scope, made)
+        await app.audit.write(who.scope, "rule_added", made.id, at=now(), result="done")
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()

@@ -1,0 +1,109 @@
+"""The public door for tests of who may do what: HTTP in this process, on a house that is really open."""
+
+import asyncio
+import functools
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ParamSpec
+
+import httpx2
+from argon2 import PasswordHasher
+from starlette.types import ASGIApp
+
+from zeno.app import App, opened
+from zeno.core.scope import Scope
+from zeno.runs.clock import new_id, now
+from zeno.server.application import application
+from zeno.server.tokens import csrf_token, digest, local_token, new_secret
+from zeno.settings import Settings
+from zeno.stores.accounts import Role, Team, User
+from zeno.stores.credentials import DAY
+
+ORIGIN = "http://127.0.0.1:8321"
+PASSWORD = "correct horse battery"
+P = ParamSpec("P")
+
+
+def scene(test: Callable[P, Awaitable[None]]) -> Callable[P, None]:
+    """A test whose body is a coroutine, run to its end within a bound."""
+
+    @functools.wraps(test)
+    def played(*args: P.args, **kwargs: P.kwargs) -> None:
+        async def bounded() -> None:
+            async with asyncio.timeout(60):
+                await test(*args, **kwargs)
+
+        asyncio.run(bounded())
+
+    return played
+
+
+@functools.cache
+def hash_of_all() -> str:
+    """The hash of the password of all, made once: it takes long, and shall."""
+    return PasswordHasher().hash(PASSWORD)
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server that answers in this process."""
+
+    app: App
+    asgi: ASGIApp
+
+    def caller(self, secret: str | None = None, *, address: str = "127.0.0.1", **headers: str) -> httpx2.AsyncClient:
+        """Somebody with a secret of a program, or with none."""
+        transport = httpx2.ASGITransport(app=self.asgi, client=(address, 4711))
+        own = {"Authorization": f"Bearer {secret}"} if secret is not None else {}
+        return httpx2.AsyncClient(transport=transport, base_url=ORIGIN, headers=own | headers, timeout=30)
+
+    @asynccontextmanager
+    async def browser(self, **proof: str) -> AsyncIterator[httpx2.AsyncClient]:
+        """A browser that has just logged in, and whose page knows its CSRF token."""
+        async with self.caller() as client:
+            answer = await client.post("/api/v1/login", json=proof)
+            assert answer.status_code == 200, answer.text
+            client.headers["X-Zeno-CSRF"] = answer.json()["csrf"]
+            yield client
+
+    @asynccontextmanager
+    async def page(self, user: User, team: Team) -> AsyncIterator[httpx2.AsyncClient]:
+        """A browser in which a user has logged in before, and whose page knows its CSRF token."""
+        cookie = new_secret()
+        scope = Scope(team.id, user.id)
+        await self.app.credentials.add_login(scope, digest(cookie), at=now(), expires_at=now() + DAY)
+        async with self.caller(**{"X-Zeno-CSRF": csrf_token(cookie)}) as client:
+            client.cookies.set("zeno_login", cookie, domain="127.0.0.1")
+            yield client
+
+    @property
+    def token(self) -> str:
+        """The token of the one user."""
+        return local_token(self.app.settings)
+
+    async def team(self, name: str) -> Team:
+        """A new team."""
+        team = Team(id=new_id(), name=name, created_at=now())
+        await self.app.accounts.create_team(team)
+        return team
+
+    async def user(self, name: str, team: Team, role: Role = "member") -> User:
+        """A new user with the password of all."""
+        user = User(id=new_id(), name=name, created_at=now())
+        await self.app.accounts.create_user(user, hash_of_all(), team.id, role)
+        return user
+
+
+@asynccontextmanager
+async def server(home: Path, **settings: Any) -> AsyncIterator[Server]:
+    """A server with these settings of `[server]`."""
+    async with opened(Settings(home=home, model="offline", server=settings)) as app:
+        yield Server(app, application(app))
+
+
+async def code(answer: Awaitable[httpx2.Response]) -> tuple[int, str]:
+    """The status of an answer, and the stable code of its problem."""
+    got = await answer
+    return got.status_code, got.json()["code"] if got.status_code >= 400 else ""
