@@ -39,6 +39,7 @@ bench: $(VENV)/.developing
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python -m benchmarks.models
 	$(BIN)/python -m benchmarks.repair
+	$(BIN)/python -m benchmarks.server
 
 format: $(VENV)/.developing
 	$(BIN)/ruff format .

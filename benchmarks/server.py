@@ -144,7 +144,7 @@ def product(home: str, model_port: int) -> Iterator[tuple[Process, int, str]]:
         "OPENAI_API_KEY": "none",
     }
     with process(ZENO, "serve", env=env) as server:
-        found = re.search(r":(\d+)/\?token=(\S+)", server.first_line)
+        found = re.search(r":(\d+)/\S*token=(\S+)", server.first_line)
         assert found, server.first_line
         yield server, int(found[1]), found[2]
 

@@ -116,7 +116,7 @@ class MemoryLiveFeed:
         """Follow a run for the length of the block. When the feed is closed already, the listener hears of that only."""
         channel = self._channels.setdefault(run_id, Channel())
         channel.listeners[listener] = None
-        if arrival := self._arrivals.get(run_id):
+        if arrival := self._arrivals.pop(run_id, None):
             arrival.set()
         if self.closed:
             listener.close()

@@ -7,7 +7,7 @@ happens is its request's task, waiting for the client to go, and a timer.
 import asyncio
 import contextlib
 from asyncio import Task
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextvars import copy_context
 
 from starlette.responses import Response
@@ -32,22 +32,39 @@ GRACE = 10.0
 PATIENCE = 120.0
 """Seconds after which a client that takes nothing is given up."""
 
+RECHECK = 60.0
+"""Seconds after which it is asked again whether the client may still listen: a stream outlives many a login."""
+
 LAST_WORDS = 1.0
 """Seconds in which a write may come to its end when the stream does."""
+
+Allowed = Callable[[], Awaitable[bool]]
 
 BEGINNING = b"retry: 1000\n\n"
 PING = b": ping\n\n"
 
 
 def event_stream(
-    app: App, scope: Scope, run: Run, last_event_id: str | None, *, heartbeat: float | None = None, grace: float | None = None
+    app: App,
+    scope: Scope,
+    run: Run,
+    last_event_id: str | None,
+    *,
+    allowed: Allowed | None = None,
+    heartbeat: float | None = None,
+    grace: float | None = None,
 ) -> Response:
     """The run's events behind the cursor, then what happens, to the run's end. `heartbeat` and `grace` are in seconds.
 
-    Answers 204, which tells an event source to stop asking, when the run is over and nothing lies behind the cursor. Raises
+    `allowed` is asked now and then whether the client may still listen. Answers 204, which tells an event source to stop asking, when the run is over and nothing lies behind the cursor. Raises
     `Invalid` for a malformed cursor, and when answering for one that lies behind the end of the log.
     """
-    return EventStream(app, scope, run, position(last_event_id), heartbeat or HEARTBEAT, GRACE if grace is None else grace)
+    waiting = heartbeat or HEARTBEAT, GRACE if grace is None else grace
+    return EventStream(app, scope, run, position(last_event_id), allowed or _always, *waiting)
+
+
+async def _always() -> bool:
+    return True
 
 
 async def wait_until_settled(app: App, scope: Scope, run: Run, seconds: float) -> Run:
@@ -70,17 +87,19 @@ class EventStream(Response):
 
     media_type = "text/event-stream"
 
-    def __init__(self, app: App, scope: Scope, run: Run, after: Position, heartbeat: float, grace: float) -> None:
+    def __init__(
+        self, app: App, scope: Scope, run: Run, after: Position, allowed: Allowed, heartbeat: float, grace: float
+    ) -> None:
         self.status_code = 200
         self.background = None
         self.init_headers({"cache-control": "no-store, no-transform", "x-accel-buffering": "no"})
         self._app, self._scope, self._run, self._after = app, scope, run, after
-        self._heartbeat, self._grace = heartbeat, grace
+        self._allowed, self._heartbeat, self._grace = allowed, heartbeat, grace
 
     async def __call__(self, scope: Request, receive: Receive, send: Send) -> None:
         """Serve the client until it goes or the run ends."""
         feed, run = self._app.feed, self._run
-        connection = Connection(receive, send, self._heartbeat)
+        connection = Connection(receive, send, self._heartbeat, self._allowed)
         follower = Follower(run.id, self._after, self._read, connection.wake, complete=run.ended_at is not None)
         with feed.listen(run.id, follower) as follower.channel:
             first = await follower.more()
@@ -119,9 +138,10 @@ class Connection:
     A write waits for as long as the client does not take it, and only its own client's follower waits with it.
     """
 
-    def __init__(self, receive: Receive, send: Send, heartbeat: float) -> None:
-        self._receive, self._send, self._heartbeat = receive, send, heartbeat
+    def __init__(self, receive: Receive, send: Send, heartbeat: float, allowed: Allowed) -> None:
+        self._receive, self._send, self._heartbeat, self._allowed = receive, send, heartbeat, allowed
         self._loop = asyncio.get_running_loop()
+        self._checked_at = self._loop.time()
         self._context = copy_context()
         self._follower: Follower | None = None
         self._writer: Task[None] | None = None
@@ -153,6 +173,11 @@ class Connection:
 
     async def _written(self, follower: Follower, chunk: bytes) -> None:
         try:
+            if self._loop.time() - self._checked_at >= RECHECK:
+                self._checked_at = self._loop.time()
+                if not await self._allowed():
+                    follower.close()
+                    chunk = b""
             while chunk or (chunk := await follower.more()):
                 await self._send({"type": "http.response.body", "body": chunk, "more_body": True})
                 self._written_at = self._loop.time()

@@ -31,11 +31,13 @@ class EventLog:
     database: Database
 
     @reading
-    def read(self, connection: Connection, scope: Scope, run_id: str, after: int = 0) -> list[Record]:
-        """The events of a run of that scope, from the one behind number `after` on; none for another's run."""
+    def read(
+        self, connection: Connection, scope: Scope, run_id: str, after: int = 0, most: int | None = None
+    ) -> list[Record]:
+        """The events of a run of that scope, from the one behind number `after` on, at most `most`; none for another's run."""
         own = exists().where(runs.c.id == run_id, runs.c.team_id == scope.team, runs.c.user_id == scope.user)
         query = select(events.c.seq, events.c.at, events.c.body).where(events.c.run_id == run_id, events.c.seq > after, own)
-        rows = connection.execute(query.order_by(events.c.seq))
+        rows = connection.execute(query.order_by(events.c.seq).limit(most))
         return [Record(seq, at, msgspec.json.decode(body, type=Event)) for seq, at, body in rows]
 
     @reading

@@ -15,7 +15,7 @@ from zeno.runs.frames import whole
 from zeno.runs.start import LONGEST_TASK
 from zeno.runs.steps import Step
 from zeno.server.answers import House, answer, described, paged
-from zeno.server.auth import Principal, Reader, note_refusal
+from zeno.server.auth import Principal, Reader, note_refusal, still_known
 from zeno.server.bodies import Body
 from zeno.server.deciding import DecisionBody, decided
 from zeno.server.event_schema import RECORD, RECORD_EXAMPLE, EventPage, page_or_stream
@@ -151,7 +151,7 @@ async def events(
     run = await run_of(app, who.scope, run_id)
     cursor = last_event_id or after or None
     if format == "stream" or (format is None and not _wants_page(request)):
-        return event_stream(app, who.scope, run, cursor)
+        return event_stream(app, who.scope, run, cursor, allowed=lambda: still_known(request))
     return answer(await _page(app, run, cursor, limit))
 
 
@@ -163,7 +163,7 @@ _ONE["responses"][200]["content"] = {"application/json": {"schema": RECORD, "exa
 async def event(app: House, who: Reader, run_id: str, seq: int) -> Response:
     """The whole event, also one that is too large for a stream."""
     run = await run_of(app, who.scope, run_id)
-    records = await app.log.read(who.scope, run.id, seq - 1) if 0 < seq < 2**31 else []
+    records = await app.log.read(who.scope, run.id, seq - 1, 1) if 0 < seq < 2**31 else []
     if not records or records[0].seq != seq:
         raise NotFound("event_not_found", run=run.id, event=str(seq)[:20])
     return Response(whole(records[0]), media_type="application/json")
