@@ -12,7 +12,8 @@ from zeno.core.commands import Command
 from zeno.core.endings import Ending
 from zeno.core.events import Event
 from zeno.i18n import catalogue
-from zeno.settings import AgentSettings, ModelSettings, PriceSettings, Settings
+from zeno.settings import AgentSettings, ModelSettings, PriceSettings, RuleSettings, Settings
+from zeno.tools.builtin.mail import MailServer
 from zeno.tools.catalog import Surroundings, toolset
 
 TARGET = Path(__file__).parent / "reference.md"
@@ -28,7 +29,12 @@ def _settings() -> Iterator[str]:
     yield "In `zeno.toml` (working directory, then `ZENO_HOME`) or as variables; a variable beats the file.\n"
     yield "| setting | variable | default | meaning |\n|---|---|---|---|"
     yield from _fields(Settings, "", "ZENO_")
-    for name, model in (("agents", AgentSettings), ("models", ModelSettings), ("prices", PriceSettings)):
+    for name, model in (
+        ("agents", AgentSettings),
+        ("models", ModelSettings),
+        ("prices", PriceSettings),
+        ("rules", RuleSettings),
+    ):
         yield from _fields(model, f"{name}.NAME.", f"ZENO_{name.upper()}__NAME__")
     yield "\nWhere `[openai]` says nothing, `OPENAI_BASE_URL`, `OPENAI_API_KEY`, `OPENAI_MODEL` count; Anthropic's likewise.\n"
 
@@ -38,7 +44,7 @@ def _fields(model: type[BaseModel], prefix: str, variable: str) -> Iterator[str]
         kind = field.annotation
         if isinstance(kind, type) and issubclass(kind, BaseModel):
             yield from _fields(kind, f"{prefix}{name}.", f"{variable}{name.upper()}__")
-        elif name not in {"agents", "models", "prices"}:
+        elif name not in {"agents", "models", "prices", "rules"}:
             default = (
                 ""
                 if field.default is None or field.is_required()
@@ -78,7 +84,9 @@ def _errors() -> Iterator[str]:
 def _tools() -> Iterator[str]:
     yield "## Tools\n"
     yield "| tool | effect | what it is for |\n|---|---|---|"
-    for name, tool in toolset(Surroundings(weather_forecast_url="", weather_geocoding_url=""), ()).items():
+    mail, databases = MailServer(host="127.0.0.1", sender="zeno@example.com"), {"example": "sqlite:///shop.db"}
+    everything = Surroundings(weather_forecast_url="", weather_geocoding_url="", now=int, mail=mail, databases=databases)
+    for name, tool in toolset(everything, ()).items():
         yield f"| `{name}` | {tool.spec.effect} | {' '.join(tool.spec.description.split())} |"
     yield ""
 

@@ -87,6 +87,7 @@ def _raised() -> list[tuple[str, set[str]]]:
                 found += [(str(code), {"endpoint", "model", "status", "reason"}) for code in codes]
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in RAISED_TO_PEOPLE:
                 params = {keyword.arg for keyword in node.keywords if keyword.arg}
+                params |= {"seconds"} if "retry_after" in params else set()
                 for code in (
                     [item.value for item in ast.walk(node.args[0]) if isinstance(item, ast.Constant)] if node.args else []
                 ):

@@ -15,6 +15,8 @@ from zeno.server.tokens import digest, new_key
 from zeno.stores.accounts import Right, Team
 from zeno.stores.credentials import Key
 
+pytestmark = pytest.mark.slow
+
 
 async def actions(house: Server, scope: Scope) -> list[tuple[str, str, str]]:
     entries = await house.app.audit.newest(scope, 100, admin=True)

@@ -12,6 +12,8 @@ import pytest
 from tests.door import ZENO, Door
 from tests.server_door import code, scene, server
 
+pytestmark = pytest.mark.slow
+
 PASSWORD = "correct horse battery"
 
 

@@ -10,6 +10,8 @@ import pytest
 from tests.door import Door, call, calls
 from tests.http import Server, serving
 
+pytestmark = pytest.mark.slow
+
 SLOW = '''
 @tool()
 def dawdle(word: str) -> str:

@@ -27,6 +27,8 @@ from zeno.server.passwords import checked, hashed
 from zeno.server.tokens import digest, local_token
 from zeno.settings import ServerSettings, Settings
 
+pytestmark = pytest.mark.slow
+
 
 @scene
 async def test_the_token_opens_the_house_to_its_one_user(tmp_path: Path) -> None:

@@ -16,6 +16,8 @@ from zeno.core.scope import LOCAL
 from zeno.server.sse import wait_until_settled
 from zeno.stores.event_log import Record
 
+pytestmark = pytest.mark.slow
+
 
 async def ending(house: Live, run: str) -> str:
     """How a run ended, once it has; nobody follows it for that."""

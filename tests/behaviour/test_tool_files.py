@@ -8,7 +8,7 @@ import pytest
 
 from zeno.core.errors import ToolFailed
 from zeno.core.ports import ToolContext
-from zeno.tools.builtin.files import read_file, write_temporary_file
+from zeno.tools.builtin.files import delete_file, read_file, write_temporary_file
 
 CHINESE = "客户,城市,备注\n张三,上海,首次下单\n李四,深圳,老客户\n"
 TRADITIONAL = "客戶,城市,備註\n張三,台北,首次下單\n李四,高雄,老客戶\n"
@@ -212,7 +212,16 @@ def test_an_existing_file_is_kept_unless_overwriting_is_asked_for(tmp_path: Path
     assert (tmp_path / "a.txt").read_text() == "first"
     write(tmp_path, "a.txt", "third", overwrite=True)
     assert (tmp_path / "a.txt").read_text() == "third"
-    assert not write_temporary_file.spec.may_run_again
+    assert (tmp_path / "a.txt").stat().st_size == 5
+
+
+def test_writing_the_same_again_is_no_error_so_it_may_be_repeated_after_a_crash(tmp_path: Path) -> None:
+    first = write(tmp_path, "a.txt", "same")
+    before = (tmp_path / "a.txt").stat().st_ino
+    assert write(tmp_path, "a.txt", "same") == first
+    assert (tmp_path / "a.txt").stat().st_ino == before
+    assert write_failure(tmp_path, "a.txt", "some").code == "file_exists"
+    assert write_temporary_file.spec.may_run_again
 
 
 def test_the_size_of_a_file_is_limited_in_bytes(tmp_path: Path) -> None:
@@ -256,3 +265,67 @@ def test_nothing_is_written_outside_hidden_or_over_a_folder(tmp_path: Path, path
 
 def test_half_a_character_is_refused(tmp_path: Path) -> None:
     assert write_failure(tmp_path, "a.txt", "\ud800").code == "bad_text"
+
+
+def delete(workspace: Path, path: str) -> str:
+    return asyncio.run(delete_file.call({"path": path}, context(workspace))).text
+
+
+def verified(workspace: Path, path: str) -> str | None:
+    output = asyncio.run(delete_file.verify({"path": path}, context(workspace)))
+    return output.text if output else None
+
+
+def test_a_deleted_file_is_gone_and_told_with_its_size(tmp_path: Path) -> None:
+    write(tmp_path, "notes/a.txt", "12345")
+    write(tmp_path, "notes/b.txt")
+    assert delete(tmp_path, "notes/a.txt") == "Deleted notes/a.txt (5 bytes)."
+    assert [path.name for path in (tmp_path / "notes").iterdir()] == ["b.txt"]
+    assert delete_file.spec.effect == "danger"
+    assert not delete_file.spec.may_run_again
+
+
+def test_after_an_interruption_the_disk_tells_whether_a_file_was_deleted(tmp_path: Path) -> None:
+    write(tmp_path, "a.txt")
+    assert verified(tmp_path, "a.txt") is None
+    delete(tmp_path, "a.txt")
+    assert verified(tmp_path, "a.txt") == "Deleted a.txt: it is gone."
+    assert verified(tmp_path, "../a.txt") is None
+
+
+@pytest.mark.parametrize(
+    ("path", "code"),
+    [
+        ("missing.txt", "file_not_found"),
+        ("folder", "not_a_file"),
+        ("../outside.txt", "path_outside"),
+        ("out", "path_outside"),
+        ("", "path_outside"),
+        (".", "path_outside"),
+        (".env", "hidden_path"),
+        (".zeno/state.db", "hidden_path"),
+        ("alias", "not_a_file"),
+        ("mirror/inner.txt", None),
+        ("secret_alias", "hidden_path"),
+        ("pipe", "file_not_found"),
+    ],
+)
+def test_only_a_plain_file_of_the_workspace_is_deleted(tmp_path: Path, path: str, code: str | None) -> None:
+    workspace = tmp_path / "workspace"
+    for name in ("folder/inner.txt", ".env", ".zeno/state.db", "file.txt", "../outside.txt"):
+        (workspace / name).parent.mkdir(parents=True, exist_ok=True)
+        (workspace / name).write_text("kept")
+    (workspace / "out").symlink_to(tmp_path / "outside.txt")
+    (workspace / "alias").symlink_to(workspace / "file.txt")
+    (workspace / "secret_alias").symlink_to(workspace / ".env")
+    (workspace / "mirror").symlink_to(workspace / "folder")
+    os.mkfifo(workspace / "pipe")
+    before = sorted(tmp_path.rglob("*"))
+    if code is None:
+        delete(workspace, path)
+        assert not (workspace / "folder" / "inner.txt").exists()
+        return
+    with pytest.raises(ToolFailed) as caught:
+        delete(workspace, path)
+    assert caught.value.code == code
+    assert sorted(tmp_path.rglob("*")) == before

@@ -10,6 +10,7 @@ import pytest
 
 from tests.architecture.source import ROOT
 from tests.door import Door
+from tests.http import serving
 from tests.stubs.chat_server import call_delta, chat_server, delta
 
 
@@ -31,7 +32,8 @@ def test_links_of_the_readme_lead_somewhere(readme: str) -> None:
 
 def _commands(readme: str) -> list[str]:
     blocks = re.findall(r"```(?:sh|console)\n(.*?)```", (ROOT / readme).read_text("utf-8"), re.DOTALL)
-    return [line for block in blocks for line in block.splitlines() if line.startswith(("zeno ", ".venv/bin/zeno "))]
+    lines = [line for block in blocks for line in block.splitlines() if line.startswith(("zeno ", ".venv/bin/zeno "))]
+    return [line for line in lines if not line.startswith("zeno serve")]
 
 
 @pytest.mark.parametrize("readme", ["README.md", "README.zh-CN.md"])
@@ -50,6 +52,24 @@ def test_commands_of_the_readme_do_what_they_say(door: Door, command: str) -> No
         words[1] = json.loads(door.zeno("runs", "--json").out)[0]["id"]
     outcome = door.zeno(*words)
     assert outcome.code == 0, outcome.out + outcome.err
+
+
+@pytest.mark.slow
+def test_the_server_of_the_readme_answers_as_it_shows(door: Door) -> None:
+    (block,) = [block for block in _blocks("README.md", "sh") if "zeno serve" in block]
+    asked, followed = (shlex.split(line, comments=True) for line in block.splitlines() if line.startswith("curl "))
+    door.env["ZENO_MODEL"] = "offline"
+    with serving(door) as server, server.client() as client:
+        answer = client.post(
+            server.origin + _path(asked[-1]), content=asked[asked.index("-d") + 1], headers={"Content-Type": "application/json"}
+        )
+        assert (answer.status_code, "1024" in answer.json()["answer"]) == (200, True)
+        stream = client.get(server.origin + _path(followed[-1]).replace("RUN", answer.json()["id"]))
+        assert "event: run_ended" in stream.text
+
+
+def _path(address: str) -> str:
+    return address.removeprefix("http://127.0.0.1:8321")
 
 
 def test_the_readme_names_the_loop() -> None:

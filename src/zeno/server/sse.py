@@ -56,8 +56,9 @@ def event_stream(
 ) -> Response:
     """The run's events behind the cursor, then what happens, to the run's end. `heartbeat` and `grace` are in seconds.
 
-    `allowed` is asked now and then whether the client may still listen. Answers 204, which tells an event source to stop asking, when the run is over and nothing lies behind the cursor. Raises
-    `Invalid` for a malformed cursor, and when answering for one that lies behind the end of the log.
+    `allowed` is asked now and then whether the client may still listen. Answers 204, which tells an event source to stop
+    asking, when the run is over and nothing lies behind the cursor. Raises `Invalid` for a malformed cursor, and when answering
+    for one that lies behind the end of the log.
     """
     waiting = heartbeat or HEARTBEAT, GRACE if grace is None else grace
     return EventStream(app, scope, run, position(last_event_id), allowed or _always, *waiting)

@@ -31,9 +31,7 @@ class EventLog:
     database: Database
 
     @reading
-    def read(
-        self, connection: Connection, scope: Scope, run_id: str, after: int = 0, most: int | None = None
-    ) -> list[Record]:
+    def read(self, connection: Connection, scope: Scope, run_id: str, after: int = 0, most: int | None = None) -> list[Record]:
         """The events of a run of that scope, from the one behind number `after` on, at most `most`; none for another's run."""
         own = exists().where(runs.c.id == run_id, runs.c.team_id == scope.team, runs.c.user_id == scope.user)
         query = select(events.c.seq, events.c.at, events.c.body).where(events.c.run_id == run_id, events.c.seq > after, own)

@@ -3,17 +3,21 @@
 import importlib
 import importlib.util
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 
 from zeno.core.errors import ConfigError
 from zeno.core.ports import Tool
+from zeno.tools.builtin.ask import ask_user
 from zeno.tools.builtin.calculator import calculate
 from zeno.tools.builtin.dns import dns_tool
-from zeno.tools.builtin.files import read_file, write_temporary_file
+from zeno.tools.builtin.files import delete_file, read_file, write_temporary_file
+from zeno.tools.builtin.http import http_request_tool
+from zeno.tools.builtin.mail import MailServer, send_email_tool
 from zeno.tools.builtin.qr import generate_qr_code
+from zeno.tools.builtin.sql.tools import list_tables_tool, sql_execute_tool, sql_query_tool
 from zeno.tools.builtin.tables.tools import query_table, read_table
 from zeno.tools.builtin.weather import weather_tool
 from zeno.tools.builtin.word.tools import generate_word_report
@@ -22,12 +26,20 @@ from zeno.tools.function import FunctionTool, lint
 
 @dataclass(frozen=True, kw_only=True)
 class Surroundings:
-    """What the shipped tools need to know of where they are."""
+    """What the shipped tools need to know of where they are.
+
+    `now` is the time in milliseconds. Tools on databases and mail ship where there are any: `databases` are SQLAlchemy URLs by
+    name. `http_allowed` are internal hosts and networks that web requests may reach.
+    """
 
     weather_forecast_url: str
     weather_geocoding_url: str
     dns_nameservers: Sequence[str] = ()
     dns_port: int = 53
+    now: Callable[[], int]
+    http_allowed: Sequence[str] = ()
+    databases: Mapping[str, str] = field(default_factory=dict, repr=False)
+    mail: MailServer | None = None
 
 
 def toolset(surroundings: Surroundings, modules: Sequence[str]) -> dict[str, Tool]:
@@ -42,16 +54,22 @@ def toolset(surroundings: Surroundings, modules: Sequence[str]) -> dict[str, Too
 
 
 def _shipped(surroundings: Surroundings) -> tuple[Tool, ...]:
+    databases, mail = surroundings.databases, surroundings.mail
     return (
         read_table,
         query_table,
         generate_word_report,
         read_file,
         write_temporary_file,
+        delete_file,
         calculate,
         generate_qr_code,
+        ask_user,
         weather_tool(surroundings.weather_forecast_url, surroundings.weather_geocoding_url),
         dns_tool(list(surroundings.dns_nameservers), surroundings.dns_port),
+        http_request_tool(surroundings.http_allowed),
+        *((sql_query_tool(databases), list_tables_tool(databases), sql_execute_tool(databases)) if databases else ()),
+        *((send_email_tool(mail, surroundings.now),) if mail else ()),
     )
 
 

@@ -1,14 +1,11 @@
 """A typed Python function becomes a tool: schema from its hints and docstring, arguments checked before its body runs."""
 
-import asyncio
 import contextvars
 import functools
 import inspect
 import re
-import threading
 import typing
 from collections.abc import Awaitable, Callable
-from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -17,6 +14,7 @@ import msgspec
 
 from zeno.core.errors import ConfigError, EffectUnknown, ToolFailed
 from zeno.core.ports import ActionKind, Effect, OncePer, ToolContext, ToolOutput, ToolSpec
+from zeno.tools.thread import in_thread
 
 Verifier = Callable[[dict[str, Any], ToolContext], Awaitable[ToolOutput | None]]
 Body = Callable[..., str | ToolOutput | Awaitable[str | ToolOutput]]
@@ -66,7 +64,7 @@ class FunctionTool:
             output = await self.body(**keywords)
         else:
             run = functools.partial(contextvars.copy_context().run, self.body, **keywords)
-            output = await _in_thread(run, self.spec.name)
+            output = await in_thread(run, f"tool-{self.spec.name}")
         return ToolOutput(text=output) if isinstance(output, str) else output
 
     def _checked(self, args: dict[str, Any]) -> dict[str, Any]:
@@ -90,25 +88,6 @@ class FunctionTool:
                 code="bad_arguments",
             )
         return {name: getattr(values, name) for name in known}
-
-
-async def _in_thread(run: Callable[[], Any], name: str) -> Any:
-    """Run a plain function in a thread of its own.
-
-    The pool of asyncio has too few threads for tools that mostly wait; and a program that ends, because its run was cancelled,
-    would wait for a pool's threads, while a daemon's are left behind.
-    """
-    future: Future[Any] = Future()
-
-    def work() -> None:
-        try:
-            future.set_result(run())
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - handed on to whoever waits
-            future.set_exception(error)
-
-    future.set_running_or_notify_cancel()
-    threading.Thread(target=work, name=f"zeno-tool-{name}", daemon=True).start()
-    return await asyncio.wrap_future(future)
 
 
 def tool(

@@ -4,7 +4,7 @@ import io
 import os
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from typing import Annotated, BinaryIO, NamedTuple, TextIO
+from typing import Annotated, Any, BinaryIO, NamedTuple, TextIO
 
 import msgspec
 
@@ -62,7 +62,7 @@ def read_file(
     return _report(path, size, encoding, excerpt)
 
 
-@tool(effect="write", source="workspace")
+@tool(effect="write", repeatable=True, source="workspace")
 def write_temporary_file(path: str, text: str, ctx: ToolContext, overwrite: bool = False) -> ToolOutput:
     """Write a text file (UTF-8) into the workspace, whole or not at all.
 
@@ -73,16 +73,74 @@ def write_temporary_file(path: str, text: str, ctx: ToolContext, overwrite: bool
         path: Path of the file, relative to the workspace, for example "notes/summary.md".
         text: The whole content of the file, at most 5 MiB.
         ctx: Where the call happens.
-        overwrite: Replace the file if it exists; otherwise an existing file is an error.
+        overwrite: Replace the file if it exists; otherwise a file with another content is an error.
     """
     target = confined(ctx.workspace, path)
-    inside = target.relative_to(ctx.workspace.resolve())
-    if any(part.startswith(".") for part in (*PurePosixPath(path.replace("\\", "/")).parts, *inside.parts)):
-        raise ToolFailed(f"{path!r} has a part that begins with a dot. Hidden files are not written.", code="hidden_path")
+    _refuse_hidden(ctx.workspace, target, path)
     _place(_encoded(text), target, overwrite, path)
     part = file_part(ctx.workspace, target)
     supplement = _json({"path": part.path, "size": part.size, "encoding": "utf-8"})
     return ToolOutput(text=f"Wrote {part.path} ({part.size} bytes).\n\n{supplement}", files=(part,))
+
+
+@tool(effect="danger", source="workspace")
+def delete_file(path: str, ctx: ToolContext) -> str:
+    """Delete one file of the workspace, for good.
+
+    Use it only when someone asks for a file to be deleted. Folders are not deleted. The result tells the name and the size of
+    what was deleted.
+
+    Args:
+        path: Path of the file, relative to the workspace.
+        ctx: Where the call happens.
+    """
+    found = _deletable(ctx.workspace, path)
+    size = found.stat().st_size
+    try:
+        found.unlink()
+    except FileNotFoundError:
+        raise ToolFailed(f"{path!r} is no longer there. Nothing was deleted.", code="file_not_found") from None
+    except OSError as error:
+        raise ToolFailed(f"{path!r} cannot be deleted: {error.strerror}. It is still there.", code="not_writable") from None
+    return f"Deleted {path} ({size} bytes)."
+
+
+@delete_file.verified_by
+async def _deleted(arguments: dict[str, Any], ctx: ToolContext) -> ToolOutput | None:
+    """The file is gone, or it is not: the disk tells."""
+    path = arguments["path"]
+    return None if _is_there(ctx.workspace, path) else ToolOutput(f"Deleted {path}: it is gone.")
+
+
+def _is_there(workspace: Path, path: str) -> bool:
+    """Whether something is at the path; what lies outside was not touched, so it is."""
+    try:
+        return os.path.lexists(_unresolved(workspace, path))
+    except ToolFailed:
+        return True
+
+
+def _deletable(workspace: Path, path: str) -> Path:
+    """The file itself. A link is not followed: what it leads to was not named."""
+    found = existing(workspace, path)
+    _refuse_hidden(workspace, found, path)
+    named = _unresolved(workspace, path)
+    if named.is_symlink() or not named.is_file():
+        raise ToolFailed(f"{path!r} is a link, not a file. Nothing was deleted. Name the file itself.", code="not_a_file")
+    return named
+
+
+def _unresolved(workspace: Path, path: str) -> Path:
+    """The path as it was named, its folders resolved and its last part not. Raises `ToolFailed` outside the workspace."""
+    parts = PurePosixPath(path.replace("\\", "/"))
+    confined(workspace, path)
+    return confined(workspace, str(parts.parent)) / parts.name if len(parts.parts) > 1 else workspace.resolve() / parts.name
+
+
+def _refuse_hidden(workspace: Path, target: Path, path: str) -> None:
+    inside = target.relative_to(workspace.resolve())
+    if any(part.startswith(".") for part in (*PurePosixPath(path.replace("\\", "/")).parts, *inside.parts)):
+        raise ToolFailed(f"{path!r} has a part that begins with a dot. Hidden files are left alone.", code="hidden_path")
 
 
 def _opened(found: Path, path: str) -> BinaryIO:
@@ -167,6 +225,8 @@ def _place(content: bytes, target: Path, overwrite: bool, path: str) -> None:
     try:
         if target.is_dir():
             raise ToolFailed(f"{path!r} is a folder. Choose another path.", code="file_exists")
+        if target.is_file() and target.stat().st_size == len(content) and target.read_bytes() == content:
+            return  # a repeated call finds its own work
         if target.exists() and not overwrite:
             raise ToolFailed(f"{path!r} exists already. Choose another path, or set overwrite to true.", code="file_exists")
         with replacing(target) as draft:
