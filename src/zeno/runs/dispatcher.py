@@ -50,10 +50,9 @@ class AsyncioDispatcher:
 
     async def wake(self, run_id: str, session_id: str) -> None:
         """Say that there is something to be done in a run."""
-        if self.driver.pulse.ring(run_id):
-            return
+        # Noted also when it rings: the run may be on its way out, and hear the bell no more.
         self._woken.add(session_id)
-        if session_id not in self._sessions:
+        if not self.driver.pulse.ring(run_id) and session_id not in self._sessions:
             # In a context of its own: the request that woke it is not what its log lines are about.
             work = asyncio.create_task(self._work(session_id), name=f"session {session_id}", context=Context())
             self._sessions[session_id] = work

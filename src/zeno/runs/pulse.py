@@ -46,14 +46,15 @@ class Pulse:
     def keeping(self, lease: Lease) -> Iterator[Beat]:
         """Keep a lease for the length of the block."""
         beat = self._beats[lease.run_id] = Beat(lease)
-        if self._task is None or self._task.done():
+        if self._task is None:
             self._task = asyncio.create_task(self._go_on(), name="pulse")
         try:
             yield beat
         finally:
             del self._beats[lease.run_id]
-            if not self._beats:
+            if not self._beats and self._task is not None:
                 self._task.cancel()
+                self._task = None
 
     def ring(self, run_id: str) -> bool:
         """Have a run look around; whether it is driven here."""
