@@ -1,38 +1,21 @@
 """The public door for tests of what people decide: a house that serves, asked by HTTP in this process."""
 
 import asyncio
-import functools
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ParamSpec
+from typing import Any
 
 import httpx2
 
+from tests.scene import BOUND
 from zeno.app import App, opened
 from zeno.cli.logs import configure_logs
 from zeno.server.application import application
 from zeno.server.tokens import local_token
 from zeno.settings import Settings
-
-P = ParamSpec("P")
-BOUND = 60
-
-
-def scene(test: Callable[P, Awaitable[None]]) -> Callable[P, None]:
-    """A test whose body is a coroutine, run to its end within a bound."""
-
-    @functools.wraps(test)
-    def played(*args: P.args, **kwargs: P.kwargs) -> None:
-        async def bounded() -> None:
-            async with asyncio.timeout(BOUND):
-                await test(*args, **kwargs)
-
-        asyncio.run(bounded())
-
-    return played
 
 
 @dataclass(frozen=True)

@@ -1,31 +1,26 @@
 """The HTTP door for tests: `zeno serve` as a process, or the same application within this process, which is quicker."""  # noqa: A005
 
-import asyncio
-import functools
 import json
 import re
 import signal
 import subprocess
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ParamSpec
+from typing import Any
 
 import httpx2
 
 from tests.door import ZENO, Door
+from tests.scene import BOUND
 from zeno.app import App, opened
 from zeno.server.application import application
 from zeno.server.tokens import local_token
 from zeno.settings import Settings
 
-BOUND = 60
-"""Seconds after which whatever a test waits for has failed."""
-
 Event = dict[str, Any]
-P = ParamSpec("P")
 
 HOLD = '''
 import asyncio
@@ -53,20 +48,6 @@ async def send_mail(to: str, text: str) -> str:
     return f"sent to {to}: {text}"
 '''
 """Tools of a test's own: one that holds a run at work until it is let go, and one that a person is asked about."""
-
-
-def scene(test: Callable[P, Awaitable[None]]) -> Callable[P, None]:
-    """A test whose body is a coroutine, run to its end within a bound."""
-
-    @functools.wraps(test)
-    def played(*args: P.args, **kwargs: P.kwargs) -> None:
-        async def bounded() -> None:
-            async with asyncio.timeout(BOUND):
-                await test(*args, **kwargs)
-
-        asyncio.run(bounded())
-
-    return played
 
 
 @dataclass

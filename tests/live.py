@@ -15,7 +15,8 @@ import httpx2
 import uvicorn
 
 from tests.door import Door
-from tests.http import BOUND, Inside
+from tests.http import Inside
+from tests.scene import BOUND
 from zeno.app import opened
 from zeno.cli.logs import configure_logs
 from zeno.core.messages import Message, TextPart, ToolCall

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.http import BOUND
+from tests.scene import BOUND
 
 NGINX = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
 

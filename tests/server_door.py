@@ -1,12 +1,11 @@
 """The public door for tests of who may do what: HTTP in this process, on a house that is really open."""
 
-import asyncio
 import functools
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ParamSpec
+from typing import Any
 
 import httpx2
 from argon2 import PasswordHasher
@@ -23,21 +22,6 @@ from zeno.stores.credentials import DAY
 
 ORIGIN = "http://127.0.0.1:8321"
 PASSWORD = "correct horse battery"
-P = ParamSpec("P")
-
-
-def scene(test: Callable[P, Awaitable[None]]) -> Callable[P, None]:
-    """A test whose body is a coroutine, run to its end within a bound."""
-
-    @functools.wraps(test)
-    def played(*args: P.args, **kwargs: P.kwargs) -> None:
-        async def bounded() -> None:
-            async with asyncio.timeout(60):
-                await test(*args, **kwargs)
-
-        asyncio.run(bounded())
-
-    return played
 
 
 @functools.cache

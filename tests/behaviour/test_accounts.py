@@ -8,7 +8,8 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from tests.server_door import PASSWORD, Server, code, scene, server
+from tests.scene import scene
+from tests.server_door import PASSWORD, Server, code, server
 from zeno.core.scope import LOCAL, Scope
 from zeno.runs.clock import new_id, now
 from zeno.server.tokens import digest, new_key

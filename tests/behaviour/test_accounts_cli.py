@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from tests.door import ZENO, Door
-from tests.server_door import code, scene, server
+from tests.scene import scene
+from tests.server_door import code, server
 
 pytestmark = pytest.mark.slow
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from tests.door import call, calls
-from tests.house import House, furnished, scene, served
+from tests.house import House, furnished, served
+from tests.scene import scene
 
 CHARGE = '''
 @tool(effect="danger")

@@ -5,7 +5,8 @@ import itertools
 from pathlib import Path
 
 from tests.door import call, calls
-from tests.house import House, furnished, scene, served
+from tests.house import House, furnished, served
+from tests.scene import scene
 
 GATED = '''
 import asyncio

@@ -4,7 +4,8 @@ import asyncio
 from pathlib import Path
 
 from tests.door import call, calls
-from tests.house import House, furnished, scene, served
+from tests.house import House, furnished, served
+from tests.scene import scene
 
 TOOLS = '''
 import asyncio

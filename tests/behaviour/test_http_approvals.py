@@ -7,7 +7,8 @@ import httpx2
 import pytest
 
 from tests.door import Door, call, calls
-from tests.http import HOLD, inside, scene
+from tests.http import HOLD, inside
+from tests.scene import scene
 
 MAIL = {"to": "li@example.com", "text": "[hi] *"}
 

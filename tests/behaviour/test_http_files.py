@@ -10,7 +10,8 @@ import httpx2
 import pytest
 
 from tests.door import Door, call, calls
-from tests.http import HOLD, Inside, inside, scene
+from tests.http import HOLD, Inside, inside
+from tests.scene import scene
 
 
 async def _session(house: Inside, client: httpx2.AsyncClient) -> tuple[str, Path]:

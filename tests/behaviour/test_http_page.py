@@ -6,7 +6,7 @@ import httpx2
 import pytest
 from starlette.applications import Starlette
 
-from tests.http import scene
+from tests.scene import scene
 from zeno.server.web import FOR_EVER, web_routes
 
 

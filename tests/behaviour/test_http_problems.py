@@ -10,7 +10,8 @@ from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
 from tests.door import Door
-from tests.http import Inside, inside, scene
+from tests.http import Inside, inside
+from tests.scene import scene
 from zeno.core.errors import (
     ConfigError,
     Conflict,

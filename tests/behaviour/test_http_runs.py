@@ -8,7 +8,8 @@ import httpx2
 import pytest
 
 from tests.door import Door, call, calls
-from tests.http import HOLD, Inside, inside, scene
+from tests.http import HOLD, Inside, inside
+from tests.scene import scene
 
 
 @scene

@@ -3,7 +3,8 @@
 import sys
 
 from tests.door import Door, call, calls
-from tests.http import HOLD, inside, scene
+from tests.http import HOLD, inside
+from tests.scene import scene
 
 
 @scene

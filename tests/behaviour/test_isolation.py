@@ -12,7 +12,8 @@ from typing import Any
 import httpx2
 
 from tests.door import Door, call, calls
-from tests.http import HOLD, Inside, inside, scene
+from tests.http import HOLD, Inside, inside
+from tests.scene import scene
 from zeno.core.scope import Scope
 from zeno.runs.clock import new_id, now
 from zeno.server.tokens import digest, new_key

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.server_door import ORIGIN, PASSWORD, code, scene, server
+from tests.scene import scene
+from tests.server_door import ORIGIN, PASSWORD, code, server
 from zeno.core.errors import ConfigError
 from zeno.server.limits import SECURITY_HEADERS, wrapped
 from zeno.settings import ServerSettings, load

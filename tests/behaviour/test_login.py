@@ -17,7 +17,8 @@ from argon2 import PasswordHasher
 from starlette.requests import Request
 from structlog.testing import capture_logs
 
-from tests.server_door import ORIGIN, PASSWORD, code, scene, server
+from tests.scene import scene
+from tests.server_door import ORIGIN, PASSWORD, code, server
 from zeno.core.errors import ConfigError
 from zeno.core.scope import LOCAL
 from zeno.server import tokens

@@ -10,7 +10,8 @@ import jsonschema_rs
 import pytest
 
 from tests.door import Door, call, calls
-from tests.http import HOLD, inside, scene, serving
+from tests.http import HOLD, inside, serving
+from tests.scene import scene
 
 Document = dict[str, Any]
 SUCCESS = {"200", "201", "202", "204"}

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from tests.door import Door
-from tests.http import scene
 from tests.live import Frame, Live, Stream, gated, live, stream
 from tests.proxy import need_nginx, nginx
+from tests.scene import scene
 
 SILENT = '''
 import asyncio

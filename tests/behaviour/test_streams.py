@@ -9,8 +9,9 @@ import pytest
 from sqlalchemy import Engine, event
 
 from tests.door import Door, call, calls
-from tests.http import HOLD, scene
+from tests.http import HOLD
 from tests.live import Frame, Live, gated, live, stream
+from tests.scene import scene
 
 NOTHING = Frame("", "", {}, b"")
 

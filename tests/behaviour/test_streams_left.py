@@ -7,9 +7,10 @@ import pytest
 from sqlalchemy import text
 
 from tests.door import Door, call, calls
-from tests.http import HOLD, scene
+from tests.http import HOLD
 from tests.http import serving as served
 from tests.live import BOUND, Frame, Live, Stream, gated, live
+from tests.scene import scene
 from zeno.app import opened
 from zeno.core.events import CancelRequested
 from zeno.core.scope import LOCAL

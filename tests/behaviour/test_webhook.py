@@ -11,7 +11,8 @@ from pathlib import Path
 from aiohttp import web
 
 from tests.door import call, calls
-from tests.house import furnished, scene, served
+from tests.house import furnished, served
+from tests.scene import scene
 
 ASKING = '''
 @tool(effect="danger")

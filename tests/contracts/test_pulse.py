@@ -3,7 +3,8 @@
 import asyncio
 from pathlib import Path
 
-from tests.house import furnished, scene
+from tests.house import furnished
+from tests.scene import scene
 from zeno.app import opened
 from zeno.core.commands import Cancel
 from zeno.core.scope import LOCAL

@@ -8,6 +8,7 @@ from pydantic import Field, RootModel
 from starlette.responses import Response
 
 from zeno.core.commands import Cancel, Say
+from zeno.core.endings import Ending
 from zeno.core.errors import Forbidden, NotFound
 from zeno.core.messages import FilePart, Usage
 from zeno.runs.follow import position
@@ -51,20 +52,7 @@ RUN_EXAMPLE = RunReport(
     events=9,
 )
 
-EndingFilter = Literal[
-    "open",
-    "answered",
-    "asked_user",
-    "awaiting_approval",
-    "declined",
-    "limit_reached",
-    "budget_exceeded",
-    "loop_guard",
-    "context_exhausted",
-    "model_failed",
-    "cancelled",
-    "failed",
-]
+EndingFilter = Literal["open"] | Ending
 
 
 class RunPage(msgspec.Struct, frozen=True):
