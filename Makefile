@@ -14,8 +14,9 @@ demo: $(VENV)/.installed
 serve: $(VENV)/.installed
 	$(BIN)/zeno serve
 
+# With throwaway servers of its own: PostgreSQL, MariaDB, Redis, from installed packages.
 test: $(VENV)/.developing
-	$(BIN)/pytest -n auto -rs
+	$(BIN)/python -m tests.with_services $(BIN)/pytest -n auto -rs
 
 # Format, lint, types, contracts and the fast tests; meant to be run before every commit.
 check: $(VENV)/.developing

@@ -2,11 +2,13 @@
 
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+from tests.databases import database
 from tests.door import Door
 
 # Machines that run tests are shared: how long an example takes says nothing. The same examples each time, no files left.
@@ -20,6 +22,22 @@ def door(tmp_path: Path) -> Door:
     here = tmp_path / "here"
     here.mkdir()
     return Door(home=tmp_path / "home", here=here)
+
+
+EVERY_DATABASE = ["sqlite", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("postgresql", "mariadb"))]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test marked `databases` runs on each."""
+    if metafunc.definition.get_closest_marker("databases"):
+        metafunc.parametrize("own_database", EVERY_DATABASE, indirect=True)
+
+
+@pytest.fixture(autouse=True)
+def own_database(request: pytest.FixtureRequest) -> Iterator[str | None]:
+    """A fresh database of the kind asked for, which the houses of the test use."""
+    with database(getattr(request, "param", "sqlite")) as url:
+        yield url
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import httpx2
 
+from tests import databases
 from tests.scene import BOUND
 from zeno.app import App, opened
 from zeno.cli.logs import configure_logs
@@ -48,6 +49,7 @@ class House:
             report = await self.report(run)
             if report["ending"] in endings or (not endings and report["ending"]):
                 return report
+            assert report["ended_at"] is None, f"it ended otherwise: {report}"
             # The bound is the scene's; a run of this process has its turn meanwhile.
             await asyncio.sleep(0.01)
 
@@ -89,7 +91,9 @@ def furnished(home: Path, replies: Sequence[dict[str, Any]], tools: str = "", **
     script, own = home / "script.jsonl", home / "own_tools.py"
     script.write_text("\n".join(json.dumps(reply, ensure_ascii=False) for reply in replies), "utf-8")
     own.write_text(f"from zeno.tools.function import tool\nfrom zeno.core.ports import ToolContext\n{tools}", "utf-8")
-    modules = {"tools": {"modules": [str(own)]}} if tools else {}
+    modules: dict[str, Any] = {"tools": {"modules": [str(own)]}} if tools else {}
+    if databases.current:
+        modules["database_url"] = databases.current[-1]
     return Settings(
         **{"home": home, "model": f"scripted:{script}", "server": {"rate_limit": "1000000/minute"}} | modules | settings
     )

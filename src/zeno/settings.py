@@ -116,6 +116,7 @@ class ServerSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
+    worker: bool = Field(True, description="Whether this process also drives runs; else `zeno worker` does.")
     host: str = Field("127.0.0.1", description="The address to listen on.")
     port: int = Field(8321, ge=0, le=65535)
     auth: Literal["local", "team"] = Field("local", description="`local`: one user with a token; `team`: users with accounts.")
@@ -162,7 +163,12 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="ZENO_", env_nested_delimiter="__", extra="forbid")
 
     home: Path = Field(Path("~/.zeno"), description="Where the database and the files of runs are kept.")
-    database_url: str | None = Field(None, description="Default: a SQLite file in the home directory.")
+    database_url: str | None = Field(
+        None, description="`postgresql://...` for several instances, `mariadb://...` for one; empty: a SQLite file in the home."
+    )
+    redis_url: SecretStr | None = Field(
+        None, description="Redis for live streams, wake-ups and rate limits of several instances; speed, never truth."
+    )
     model: str | None = Field(None, description="`offline`, `scripted:FILE` or `openai:NAME`; empty: the best one found.")
     local_model_ports: list[int] = Field(
         [11434, 1234, 8000, 8080, 30000],

@@ -25,6 +25,7 @@ RAISED_TO_PEOPLE = {
     "RunLost",
     "Unauthorized",
     "TooMany",
+    "StoreUnavailable",
 }
 
 

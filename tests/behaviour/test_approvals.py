@@ -11,6 +11,8 @@ from tests.door import call, calls
 from tests.house import House, furnished, served
 from tests.scene import scene
 
+pytestmark = pytest.mark.databases
+
 CHARGE = '''
 @tool(effect="danger")
 async def charge(account: str, amount: int, ctx: ToolContext) -> str:

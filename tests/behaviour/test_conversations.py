@@ -4,9 +4,13 @@ import asyncio
 import itertools
 from pathlib import Path
 
+import pytest
+
 from tests.door import call, calls
 from tests.house import House, furnished, served
 from tests.scene import scene
+
+pytestmark = pytest.mark.databases
 
 GATED = '''
 import asyncio

@@ -3,9 +3,13 @@
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from tests.door import call, calls
 from tests.house import House, furnished, served
 from tests.scene import scene
+
+pytestmark = pytest.mark.databases
 
 TOOLS = '''
 import asyncio

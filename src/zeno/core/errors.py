@@ -14,6 +14,7 @@
     │   ├── Forbidden
     │   ├── Invalid
     │   └── TooMany
+    ├── StoreUnavailable    the operator: the database does not answer; what was written stays, what was not can be done again
     └── ConfigError         the operator: the installation or its settings are wrong
 
 They are caught in three places only: around a tool call (`ToolFailed`), in the driver (`RunError`, `RunLost`) and at the edge
@@ -108,6 +109,10 @@ class TooMany(RequestError):
     def __init__(self, code: str, /, *, retry_after: int, **params: str | int) -> None:
         super().__init__(code, **params, seconds=retry_after)
         self.retry_after = retry_after
+
+
+class StoreUnavailable(ZenoError):
+    """The database does not answer. Nothing of the transaction has happened, unless only the answer to its end was lost."""
 
 
 class ConfigError(ZenoError):

@@ -17,7 +17,7 @@ from zeno.core import loop
 from zeno.core.commands import Cancel, Command, Decide, Say
 from zeno.core.decisions import Answered, Denied
 from zeno.core.endings import Ending
-from zeno.core.errors import Conflict, ModelRefused, RunError, RunLost, ZenoError
+from zeno.core.errors import Conflict, ModelRefused, RunError, RunLost, StoreUnavailable, ZenoError
 from zeno.core.events import (
     ApprovalDecided,
     CancelRequested,
@@ -159,12 +159,13 @@ class Driver:
         """
         if book.over:
             return False
-        book.steered = False
         await self.approvals.expire(now())
         pending = await self.inbox.pending(run.id)
         if any(isinstance(command, Say) for _, command in pending) and await self._withdraw(run, book, pending):
             pending = await self.inbox.pending(run.id)
         taken = [(number, c) for number, c in pending if not (isinstance(c, Say) and book.state.open_calls)]
+        # Words that have to wait are heard before the model is asked again.
+        book.steered = len(taken) < len(pending)
         events: list[Event] = [] if book.seq else [_started(run, kit)]
         events += [_happened(command) for _, command in taken]
         if events:
@@ -231,7 +232,7 @@ async def _tell_all(kit: Kit, book: Book, halting: asyncio.Event) -> None:
         except RunError as error:
             log.warning("run_failed", code=error.code, **error.params)
             await book.write([loop.ended(book.state, _ending(error), error.code, **error.params)])
-        except (RunLost, CommandsWaiting):
+        except (RunLost, CommandsWaiting, StoreUnavailable):
             raise
         except Exception as error:
             # A fault of ours or of the machine. The user learns that the run is over; the log keeps what happened.

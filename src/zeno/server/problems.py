@@ -17,6 +17,7 @@ from zeno.core.errors import (
     Forbidden,
     Invalid,
     NotFound,
+    StoreUnavailable,
     TooMany,
     Unauthorized,
     ZenoError,
@@ -42,6 +43,7 @@ _BY_CLASS: tuple[tuple[type[ZenoError], int], ...] = (
     (Invalid, 422),
     (TooMany, 429),
     (ConfigError, 503),
+    (StoreUnavailable, 503),
 )
 _BY_CODE = {"body_too_large": 413, "upload_too_large": 413, "host_not_allowed": 421}
 _OF_FRAMEWORK = {

@@ -2,25 +2,36 @@
 
 import asyncio
 import functools
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
-from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy import URL, Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, DatabaseError, OperationalError
+from sqlalchemy.exc import ArgumentError, DatabaseError, InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from zeno.core.errors import ConfigError
+from zeno.core.errors import ConfigError, StoreUnavailable
 from zeno.stores.migrations import HEAD
 
 P = ParamSpec("P")
 T = TypeVar("T")
 S = TypeVar("S", bound="Stored")
 
-READERS = 4
-"""Threads that read at the same time."""
+READERS = WRITERS = 4
+"""Threads that read, and that write where a database has more than one writer, at the same time."""
+
+CONNECT = 5
+LOCK = 10
+"""Seconds that connecting, and waiting for somebody else's lock, may take."""
+
+MOST_ATTEMPTS = 6
+"""How often a transaction is begun that has to give way to others."""
+
+MIGRATION_LOCK = 0x7A656E6F
+"""The number of PostgreSQL's advisory lock for migrations: "zeno"."""
 
 
 class Database:
@@ -43,6 +54,10 @@ class Database:
         """Do `work` in a transaction that holds the write lock from its beginning, so what it reads stays true to its end."""
         return await asyncio.get_running_loop().run_in_executor(self._writers, self._writing, work)
 
+    def announce_jobs(self) -> None:
+        """From now on, write a job with each command that is written: workers wait for them (PostgreSQL)."""
+        self._engine.update_execution_options(zeno_jobs=True)
+
     def close(self) -> None:
         """Wait for what is under way, then let go of everything."""
         self._readers.shutdown()
@@ -50,12 +65,42 @@ class Database:
         self._engine.dispose()
 
     def _reading(self, work: Callable[[Connection], T]) -> T:
-        with self._engine.connect() as connection:
+        with _answering(), self._engine.connect() as connection:
             return work(connection)
 
     def _writing(self, work: Callable[[Connection], T]) -> T:
-        with self._engine.connect().execution_options(zeno_writes=True) as connection, connection.begin():
-            return work(connection)
+        for attempt in range(1, MOST_ATTEMPTS + 1):
+            try:
+                with self._engine.connect().execution_options(zeno_writes=True) as connection, connection.begin():
+                    return work(connection)
+            except OperationalError as error:
+                # Chosen to give way to another transaction: it was taken back as a whole, and may simply be done again.
+                if attempt == MOST_ATTEMPTS or not _gave_way(error):
+                    raise _unavailable(error) from error
+            except (InterfaceError, PoolTimeout) as error:
+                raise _unavailable(error) from error
+        raise AssertionError("unreachable")
+
+
+@contextmanager
+def _answering() -> Iterator[None]:
+    try:
+        yield
+    except (OperationalError, InterfaceError, PoolTimeout) as error:
+        raise _unavailable(error) from error
+
+
+def _unavailable(error: Exception) -> StoreUnavailable:
+    # The driver's words may hold an address, and never a password; the first line says what is wrong.
+    reason = str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
+    return StoreUnavailable("database_unavailable", reason=reason[:200])
+
+
+def _gave_way(error: OperationalError) -> bool:
+    """Whether a transaction was the victim of a deadlock, or could not be put in order with others."""
+    cause = error.orig
+    state, number = getattr(cause, "sqlstate", None), cause.args[0] if cause is not None and cause.args else None
+    return state in ("40001", "40P01") or number in (1213, 1205)
 
 
 class Stored(Protocol):
@@ -95,27 +140,75 @@ async def opened(url: str) -> AsyncIterator[Database]:
         location = make_url(url)
     except ArgumentError:
         raise ConfigError("database_url_invalid") from None
-    if location.get_backend_name() != "sqlite":
+    make = _MAKERS.get(location.get_backend_name())
+    if make is None:
         raise ConfigError("database_unsupported", backend=location.get_backend_name())
+    database = make(location)
+    try:
+        await _migrate(database, location.render_as_string(hide_password=True))
+        yield database
+    finally:
+        await asyncio.to_thread(database.close)
+
+
+def _sqlite(location: URL) -> Database:
     if location.database and location.database != ":memory:":
         Path(location.database).parent.mkdir(parents=True, exist_ok=True)
     engine = create_engine(location.set(drivername="sqlite+pysqlite"), pool_reset_on_return=None, pool_size=READERS + 1)
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     # SQLite has one writer at a time: one thread queues them without waiting for locks of its own process.
-    database = Database(engine, readers=READERS, writers=1)
-    try:
-        await _migrate(database, location.render_as_string())
-        yield database
-    finally:
-        await asyncio.to_thread(database.close)
+    return Database(engine, readers=READERS, writers=1)
+
+
+def _postgresql(location: URL) -> Database:
+    own = {
+        "connect_timeout": CONNECT,
+        "application_name": "zeno",
+        "keepalives_idle": 5,
+        "keepalives_interval": 2,
+        "keepalives_count": 3,
+    }
+    # A connection that a restart of the server has cut is found out before it is used.
+    engine = create_engine(
+        location.set(drivername="postgresql+psycopg"),
+        connect_args=own | {"options": f"-c lock_timeout={LOCK * 1000} -c idle_in_transaction_session_timeout={LOCK * 1000}"},
+        pool_size=READERS + WRITERS,
+        max_overflow=0,
+        pool_pre_ping=True,
+    )
+    return Database(engine, readers=READERS, writers=WRITERS)
+
+
+def _mysql(location: URL) -> Database:
+    engine = create_engine(
+        location.set(drivername="mysql+pymysql").update_query_dict({"charset": "utf8mb4"}),
+        connect_args={"connect_timeout": CONNECT, "init_command": f"set session innodb_lock_wait_timeout={LOCK}"},
+        # Its own default reads what the transaction saw first, also after waiting for a lock.
+        isolation_level="READ COMMITTED",
+        pool_size=READERS + WRITERS,
+        max_overflow=0,
+        pool_pre_ping=True,
+        pool_recycle=3600,
+    )
+    return Database(engine, readers=READERS, writers=WRITERS)
+
+
+_MAKERS: dict[str, Callable[[URL], Database]] = {
+    "sqlite": _sqlite,
+    "postgresql": _postgresql,
+    "mysql": _mysql,
+    "mariadb": _mysql,
+}
 
 
 async def _migrate(database: Database, shown: str) -> None:
     try:
         if await database.read(_version) != HEAD:
             await database.write(_upgrade)
-    except (OperationalError, DatabaseError) as error:
+    except StoreUnavailable as error:
+        raise ConfigError("database_unusable", database=shown, reason=error.params["reason"]) from None
+    except DatabaseError as error:
         raise ConfigError("database_unusable", database=shown, reason=str(error.orig)) from None
 
 
@@ -126,6 +219,13 @@ def _version(connection: Connection) -> str | None:
 
 
 def _upgrade(connection: Connection) -> None:
+    """Bring the schema to this version. Of several processes that begin at once, one does it and the others wait."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("select pg_advisory_xact_lock(:key)"), {"key": MIGRATION_LOCK})
+    elif connection.dialect.name in ("mysql", "mariadb"):
+        connection.execute(text("select get_lock('zeno-migration', 60)"))
+    if _version(connection) == HEAD:
+        return
     from alembic import command
     from alembic.config import Config
     from alembic.script import ScriptDirectory

@@ -67,7 +67,9 @@ def _insert(connection: Connection, lease: Lease, record: Record) -> None:
     row = _row(lease.run_id, record)
     held = select(*(literal(value) for value in row.values()))
     held = held.where(exists().where(runs.c.id == lease.run_id, runs.c.epoch == lease.epoch))
-    written = connection.execute(insert(events).from_select(list(row), held))
+    # Some drivers would not keep how many rows an insert wrote.
+    once_held = insert(events).from_select(list(row), held).execution_options(preserve_rowcount=True)
+    written = connection.execute(once_held)
     if written.rowcount != 1:
         raise RunLost("run_lost", run=lease.run_id)
 

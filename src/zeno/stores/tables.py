@@ -14,8 +14,8 @@ metadata = MetaData(
     }
 )
 
-LONG_TEXT = Text(2**24)
-"""Text of up to 16 MiB: the plain type of some databases ends at 64 KiB."""
+LONG_TEXT = Text(2**24).with_variant(Text(), "postgresql")
+"""Text of up to 16 MiB: the plain type of some databases ends at 64 KiB, and that of others takes no length."""
 
 AUTO_ID = BigInteger().with_variant(Integer, "sqlite")
 """A number that the database counts up; SQLite does so for its own integer type only."""

@@ -6,7 +6,7 @@ from alembic import op
 revision = "0001"
 down_revision = None
 
-long_text = sa.Text(2**24)
+long_text = sa.Text(2**24).with_variant(sa.Text(), "postgresql")
 
 
 def upgrade() -> None:

@@ -9,7 +9,7 @@ from alembic import op
 revision = "0002"
 down_revision = "0001"
 
-long_text = sa.Text(2**24)
+long_text = sa.Text(2**24).with_variant(sa.Text(), "postgresql")
 auto_id = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 
 
