@@ -26,9 +26,10 @@ check: $(VENV)/.developing
 	$(BIN)/lint-imports
 	$(BIN)/pytest -n auto -m "not slow and not office"
 
-# A thousand seeded trials of `kill -9`; a hundred are part of `make test`.
+# A thousand seeded trials of `kill -9` of one process and of three instances; a hundred of each are part of `make test`.
 chaos: $(VENV)/.developing
 	$(BIN)/python -m tests.chaos.trials --trials 1000 --seed 7
+	$(BIN)/python -m tests.with_services $(BIN)/python -m tests.chaos.trials --instances 3 --trials 1000 --seed 7
 
 # Optional: real model servers of other makers, installed by name; see tests/peers/README.md.
 peers: $(VENV)/.developing

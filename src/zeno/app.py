@@ -24,12 +24,13 @@ from zeno.models.profile import Profiles
 from zeno.models.registry import Endpoint, ModelChoice, Models
 from zeno.models.transport import Timeouts
 from zeno.models.writer import written
+from zeno.runs.bells import Bells, LocalBells
 from zeno.runs.clock import iso, new_id, now
 from zeno.runs.cost import Price
 from zeno.runs.decide import fitting
-from zeno.runs.dispatcher import AsyncioDispatcher
+from zeno.runs.dispatcher import AsyncioDispatcher, Dispatcher
 from zeno.runs.drive import Driver, Tell
-from zeno.runs.feed import MemoryLiveFeed
+from zeno.runs.feed import LiveFeed, MemoryLiveFeed
 from zeno.runs.prepare import Preparation, permitted
 from zeno.runs.pulse import Pulse
 from zeno.runs.start import heard, start, taken_along, workspace
@@ -44,6 +45,7 @@ from zeno.stores.database import opened as database_opened
 from zeno.stores.effects import Effects
 from zeno.stores.event_log import EventLog
 from zeno.stores.inbox import Inbox
+from zeno.stores.jobs import Jobs, libpq_url
 from zeno.stores.leases import Leases
 from zeno.stores.rules import Rules
 from zeno.stores.runs import Run, Runs
@@ -80,8 +82,9 @@ class App:
     credentials: Credentials
     preparation: Preparation
     driver: Driver
-    feed: MemoryLiveFeed
-    dispatcher: AsyncioDispatcher
+    feed: LiveFeed
+    bells: Bells
+    dispatcher: Dispatcher
     models: Models
     tools: Mapping[str, Tool]
     workspaces: Path
@@ -199,10 +202,9 @@ class App:
         await asyncio.to_thread(shutil.rmtree, workspace(self.workspaces, session_id), ignore_errors=True)
 
     async def _wake(self, run_id: str, session_id: str) -> None:
+        await self.bells.ring(run_id)
         if self.serving:
             await self.dispatcher.wake(run_id, session_id)
-        else:
-            self.driver.pulse.ring(run_id)
 
     async def _best_model(self) -> str:
         """The best model that nobody had to configure: the environment's, one on this machine, else `offline`."""
@@ -223,56 +225,94 @@ async def opened(settings: Settings, *, serving: bool = False) -> AsyncIterator[
     """
     url = settings.database_url or f"sqlite:///{settings.home / 'zeno.db'}"
     async with database_opened(url) as database, AsyncExitStack() as closing:
-        app = _put_together(settings, closing, database, serving=serving)
+        models = _models(settings, closing, strict=not serving)
+        preparation = _preparation(settings, database, models)
+        driver = _driver(database, preparation)
+        feed, bells = await _live(settings, closing, driver.pulse)
+        app = App(
+            settings=settings,
+            sessions=Sessions(database=database),
+            runs=preparation.runs,
+            log=driver.log,
+            inbox=driver.inbox,
+            approvals=driver.approvals,
+            rules=preparation.kept_rules,
+            audit=Audit(database=database),
+            accounts=Accounts(database=database),
+            credentials=Credentials(database=database),
+            preparation=preparation,
+            driver=driver,
+            feed=feed,
+            bells=bells,
+            dispatcher=_dispatcher(settings, database, driver, feed),
+            models=models,
+            tools=preparation.tools,
+            workspaces=preparation.workspaces,
+            prices={name: _price(own) for name, own in settings.prices.items()},
+            serving=serving,
+        )
         if serving:
             if settings.webhook_url:
-                hook = Webhook(
-                    url=settings.webhook_url, secret=settings.webhook_secret.get_secret_value(), approvals=app.approvals
-                )
+                secret = settings.webhook_secret.get_secret_value()
+                hook = Webhook(url=settings.webhook_url, secret=secret, approvals=app.approvals)
                 await closing.enter_async_context(hook.notifying())
             await closing.enter_async_context(app.dispatcher.dispatching())
         yield app
 
 
-def _put_together(settings: Settings, closing: AsyncExitStack, database: Database, *, serving: bool) -> App:
-    workspaces, models = settings.home / "workspaces", _models(settings, closing, strict=not serving)
-    tools = _tools(settings, models)
-    log, runs, inbox = EventLog(database=database), Runs(database=database), Inbox(database=database)
-    approvals, rules, feed = Approvals(database=database), Rules(database=database), MemoryLiveFeed()
-    preparation = Preparation(
-        runs=runs,
-        log=log,
-        kept_rules=rules,
+def _preparation(settings: Settings, database: Database, models: Models) -> Preparation:
+    return Preparation(
+        runs=Runs(database=database),
+        log=EventLog(database=database),
+        kept_rules=Rules(database=database),
         ledger=Effects(database=database, now=now),
         rules=_rules(settings.rules),
         patience=round(settings.approval_hours * HOUR),
         model=models.client,
-        tools=tools,
-        workspaces=workspaces,
+        tools=_tools(settings, models),
+        workspaces=settings.home / "workspaces",
     )
-    leases = Leases(database=database)
-    pulse = Pulse(leases=leases, inbox=inbox)
-    driver = Driver(leases=leases, log=log, inbox=inbox, approvals=approvals, equip=preparation.kit, pulse=pulse)
-    return App(
-        settings=settings,
-        sessions=Sessions(database=database),
-        runs=runs,
-        log=log,
+
+
+def _driver(database: Database, preparation: Preparation) -> Driver:
+    leases, inbox = Leases(database=database), Inbox(database=database)
+    return Driver(
+        leases=leases,
+        log=preparation.log,
         inbox=inbox,
-        approvals=approvals,
-        rules=rules,
-        audit=Audit(database=database),
-        accounts=Accounts(database=database),
-        credentials=Credentials(database=database),
-        preparation=preparation,
+        approvals=Approvals(database=database),
+        equip=preparation.kit,
+        pulse=Pulse(leases=leases, inbox=inbox),
+    )
+
+
+async def _live(settings: Settings, closing: AsyncExitStack, pulse: Pulse) -> tuple[LiveFeed, Bells]:
+    """What makes several instances quick: over Redis where there is one, else within this process."""
+    if settings.redis_url is None:
+        return MemoryLiveFeed(), LocalBells(pulse=pulse)
+    from zeno.runs.redis_bells import redis_bells
+    from zeno.runs.redis_feed import redis_feed
+
+    url = settings.redis_url.get_secret_value()
+    return await closing.enter_async_context(redis_feed(url)), await closing.enter_async_context(redis_bells(url, pulse))
+
+
+def _dispatcher(settings: Settings, database: Database, driver: Driver, feed: LiveFeed) -> Dispatcher:
+    """Many processes share a PostgreSQL; any other database has one process that drives."""
+    runs, approvals, most = Runs(database=database), driver.approvals, settings.max_runs
+    if (url := libpq_url(settings.database_url)) is None:
+        return AsyncioDispatcher(driver=driver, runs=runs, approvals=approvals, feed=feed, most=most)
+    from zeno.runs.jobs import ProcrastinateDispatcher
+
+    return ProcrastinateDispatcher(
         driver=driver,
+        runs=runs,
+        approvals=approvals,
         feed=feed,
-        dispatcher=AsyncioDispatcher(driver=driver, runs=runs, approvals=approvals, feed=feed, most=settings.max_runs),
-        models=models,
-        tools=tools,
-        workspaces=workspaces,
-        prices={name: _price(own) for name, own in settings.prices.items()},
-        serving=serving,
+        jobs=Jobs(database=database),
+        most=most,
+        url=url,
+        drives=settings.worker,
     )
 
 

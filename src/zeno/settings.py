@@ -116,7 +116,6 @@ class ServerSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    worker: bool = Field(True, description="Whether this process also drives runs; else `zeno worker` does.")
     host: str = Field("127.0.0.1", description="The address to listen on.")
     port: int = Field(8321, ge=0, le=65535)
     auth: Literal["local", "team"] = Field("local", description="`local`: one user with a token; `team`: users with accounts.")
@@ -185,6 +184,7 @@ class Settings(BaseSettings):
     )
     mode: Literal["auto", "manual"] = Field("auto", description="`manual`: a person confirms every action of every agent.")
     approval_hours: float = Field(24, gt=0, le=24 * 365, description="Hours that a decision is waited for; then it is no.")
+    worker: bool = Field(True, description="Whether `zeno serve` drives runs; if not, `zeno worker` has to (PostgreSQL).")
     max_runs: int = Field(100, ge=1, description="Runs that one process drives at once; further ones wait their turn.")
     webhook_url: str | None = Field(None, description="Told by POST of every call that waits for a decision.")
     webhook_secret: SecretStr = Field(SecretStr(""), description="Signs what is posted there (HMAC-SHA256).")

@@ -1,14 +1,17 @@
-"""Seeded trials of one process: `kill -9` at a boundary, start again, as often as the trial says, then let it finish.
+"""Seeded trials: `kill -9` at a boundary, start again, as often as the trial says, then let it finish.
 
+With one instance over SQLite, or several over one PostgreSQL, of which one after the other is killed while the rest take over.
 Each life of the process is a fork that opens the house over the same home directory, drives the run, and has a person in it
 who decides what is asked. A boundary is the moment before or after a commit of the database, before or after an effect takes
 place outside, before or after a decision is sent. What counts is written down outside of Zeno and compared at the end.
 
     python -m tests.chaos.trials --trials 1000 --seed 1
+    python -m tests.with_services python -m tests.chaos.trials --instances 3 --trials 1000 --seed 1
 """
 
 import argparse
 import asyncio
+import importlib
 import json
 import os
 import random
@@ -22,7 +25,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sqlalchemy import Connection
+from sqlalchemy.exc import IntegrityError
 
+from tests import databases
 from tests.chaos.story import CALLS, REPLIES, TOOLS
 from zeno.app import App, opened
 from zeno.cli.logs import configure_logs
@@ -34,9 +39,13 @@ from zeno.settings import Settings
 from zeno.stores import database
 from zeno.stores.approvals import Approval
 from zeno.stores.event_log import Record
+from zeno.stores.runs import Run
 
 BOUND = 60.0
 """Seconds that one life may take; more is a failure of its own."""
+
+PRELOADED = ("zeno.models.scripted", "alembic.command", "zeno.runs.jobs", "sqlalchemy.dialects.postgresql.psycopg")
+"""What each life would import anew otherwise."""
 
 LIVES = 6
 """Most lives of a trial; the last one is never killed."""
@@ -61,6 +70,7 @@ class Trial:
 
     home: Path
     answers: dict[str, str]
+    database_url: str | None = None
 
     @property
     def effects(self) -> Path:
@@ -72,7 +82,10 @@ class Trial:
 
     def settings(self) -> Settings:
         return Settings(
-            home=self.home, model=f"scripted:{self.home / 'script.jsonl'}", tools={"modules": [str(self.home / "tools.py")]}
+            home=self.home,
+            database_url=self.database_url,
+            model=f"scripted:{self.home / 'script.jsonl'}",
+            tools={"modules": [str(self.home / "tools.py")]},
         )
 
 
@@ -93,17 +106,17 @@ class Findings:
         return sum(map(len, (self.lost_decisions, self.effects_twice, self.unapproved_effects, self.untold)))
 
 
-def prepared(home: Path, chance: random.Random) -> Trial:
+def prepared(home: Path, chance: random.Random, database_url: str | None = None) -> Trial:
     """A fresh home with the story's script and tools."""
     home.mkdir(parents=True)
     (home / "script.jsonl").write_text("\n".join(map(json.dumps, REPLIES)), "utf-8")
     (home / "tools.py").write_text(TOOLS.replace("EFFECTS", repr(str(home / "effects"))), "utf-8")
     danger = [word for word, effect in CALLS.items() if effect == "danger"]
-    return Trial(home, {word: chance.choice(("approve", "approve", "edit", "deny")) for word in danger})
+    return Trial(home, {word: chance.choice(("approve", "approve", "edit", "deny")) for word in danger}, database_url)
 
 
-def life(trial: Trial, fatal: int) -> int | None:
-    """One life in a process of its own: how many boundaries it passed, `None` when it was killed at one."""
+def begun(trial: Trial, fatal: int) -> tuple[int, int]:
+    """A life in a process of its own: its number, and where it will say how many boundaries it passed."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -118,14 +131,40 @@ def life(trial: Trial, fatal: int) -> int | None:
             sys.stderr.flush()
             os._exit(code)
     os.close(writer)
+    return child, reader
+
+
+def ended(reader: int, status: int, home: Path) -> int | None:
+    """How many boundaries a life passed, `None` when it was killed at one."""
     with os.fdopen(reader) as told:
         passed = told.read()
-    _, status = os.waitpid(child, 0)
     if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL:
         return None
     if status != 0:
-        raise RuntimeError(f"a life ended with status {status} in {trial.home}")
+        raise RuntimeError(f"a life ended with status {status} in {home}")
     return int(passed)
+
+
+def life(trial: Trial, fatal: int) -> int | None:
+    """One life from its beginning to its end."""
+    child, reader = begun(trial, fatal)
+    return ended(reader, os.waitpid(child, 0)[1], trial.home)
+
+
+def lives_together(trial: Trial, chance: random.Random, findings: Findings, whole: int, instances: int) -> None:
+    """Several instances at once, all of them doomed until enough have died; whoever lives takes over."""
+    started = [begun(trial, chance.randint(1, whole)) for _ in range(instances)]
+    readers = dict(started)
+    findings.lives += instances
+    kills = 0
+    while readers:
+        child, status = os.wait()
+        if ended(readers.pop(child), status, trial.home) is None:
+            kills += 1
+            following, reader = begun(trial, chance.randint(1, whole) if kills < LIVES - 1 else 0)
+            readers[following] = reader
+            findings.lives += 1
+    findings.kills += kills
 
 
 async def _live(trial: Trial, boundaries: Boundaries) -> None:
@@ -134,17 +173,24 @@ async def _live(trial: Trial, boundaries: Boundaries) -> None:
 
     builtins.pass_boundary = boundaries.pass_one  # type: ignore[attr-defined]
     async with opened(trial.settings(), serving=True) as app:
-        runs = await app.runs.newest(LOCAL, 1)
-        if not runs:
-            agent = await app.agent(None, language="en-US")
-            runs = [await app.start(LOCAL, agent, "go", session_id="5" * 32)]
+        run = await _asked(app)
         person = asyncio.create_task(_decide_all(app, trial, boundaries))
-        while (await app.runs.find(LOCAL, runs[0].id)).ended_at is None:
+        while (await app.runs.find(LOCAL, run.id)).ended_at is None:
             if person.done():
                 person.result()
             # Nothing rings for an onlooker without a stream; a short nap between two looks is the watch's own pace.
             await asyncio.sleep(0.005)
         person.cancel()
+
+
+async def _asked(app: App) -> Run:
+    """The run of the trial, asked for under one name by whoever comes first."""
+    agent = await app.agent(None, language="en-US")
+    while True:
+        try:
+            return await app.start(LOCAL, agent, "go", session_id="5" * 32, request_key="the one")
+        except IntegrityError:
+            continue
 
 
 def _watch_commits(boundaries: Boundaries) -> None:
@@ -197,10 +243,12 @@ def _note(path: Path, line: str) -> None:
         os.fsync(file.fileno())
 
 
-def carried_through(trial: Trial, chance: random.Random, findings: Findings, whole: int) -> None:
+def carried_through(trial: Trial, chance: random.Random, findings: Findings, whole: int, instances: int = 1) -> None:
     """Lives until the run has ended, then the comparison."""
     findings.trials += 1
-    for number in range(1, LIVES + 1):
+    if instances > 1:
+        lives_together(trial, chance, findings, whole, instances)
+    for number in range(1, LIVES + 1 if instances == 1 else 1):
         findings.lives += 1
         # Early boundaries are as likely as late ones: each is some life's last.
         fatal = chance.randint(1, whole) if number < LIVES else 0
@@ -265,17 +313,20 @@ PLACES = {
 }
 
 
-def run_trials(trials: int, seed: int) -> Findings:
-    """All trials of a seed."""
+def run_trials(trials: int, seed: int, instances: int = 1) -> Findings:
+    """All trials of a seed; several instances share a PostgreSQL database, a fresh one for each trial."""
     configure_logs("error")
+    for module in PRELOADED if instances > 1 else PRELOADED[:2]:
+        importlib.import_module(module)
     findings = Findings()
     with tempfile.TemporaryDirectory(prefix="zeno-chaos-") as directory:
         chance = random.Random(seed)
         whole = life(prepared(Path(directory) / "whole", random.Random(0)), 0) or 0
         for number in range(trials):
-            trial = prepared(Path(directory) / f"trial-{seed}-{number}", chance)
-            carried_through(trial, chance, findings, whole)
-            shutil.rmtree(trial.home)
+            with databases.database("sqlite" if instances == 1 else "postgresql") as url:
+                trial = prepared(Path(directory) / f"trial-{seed}-{number}", chance, url)
+                carried_through(trial, chance, findings, whole, instances)
+                shutil.rmtree(trial.home)
     return findings
 
 
@@ -284,8 +335,9 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--trials", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--instances", type=int, default=1)
     options = parser.parse_args()
-    findings = run_trials(options.trials, options.seed)
+    findings = run_trials(options.trials, options.seed, options.instances)
     figures = {field: getattr(findings, field) for field in _figures()}
     sys.stdout.write(json.dumps(figures, indent=2, default=dict) + "\n")
     sys.exit(findings.faults() > 0)

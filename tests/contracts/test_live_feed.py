@@ -18,10 +18,19 @@ from zeno.core.ports import Delta, TextDelta, ThinkingDelta
 from zeno.runs.feed import LiveFeed, MemoryLiveFeed
 from zeno.runs.follow import BUFFER, Follower, position
 from zeno.runs.frames import LARGEST, Frame
+from zeno.runs.redis_feed import RedisLiveFeed
+from zeno.runs.redis_link import Link
 from zeno.stores.event_log import Record
 
 RUN = "a" * 32
-FEEDS: list[Callable[[], LiveFeed]] = [MemoryLiveFeed]
+
+
+def redis_feed_alone() -> LiveFeed:
+    """A feed whose Redis is away: it serves its own process. Several of them are the business of `tests/behaviour`."""
+    return RedisLiveFeed(Link("redis://127.0.0.1:1"))
+
+
+FEEDS: list[Callable[[], LiveFeed]] = [MemoryLiveFeed, redis_feed_alone]
 
 
 @pytest.fixture(params=FEEDS)
@@ -159,8 +168,7 @@ def test_a_record_too_large_for_a_stream_is_told_by_reference(feed: LiveFeed) ->
     }
 
 
-def test_a_feed_that_is_closed_lets_everyone_go_and_keeps_nobody_who_comes_later() -> None:
-    feed = MemoryLiveFeed()
+def test_a_feed_that_is_closed_lets_everyone_go_and_keeps_nobody_who_comes_later(feed: LiveFeed) -> None:
     ear, late = Ear(), Ear()
     with feed.listen(RUN, ear):
         feed.close()
@@ -347,12 +355,13 @@ class Story:
                 self.tell()
 
 
+@pytest.mark.parametrize("make", FEEDS)
 @given(before=STEPS, steps=STEPS, races=STEPS, cut=st.integers(0, 40))
 def test_whatever_the_order_a_follower_gets_every_record_once_and_the_deltas_of_the_step_that_is_on(
-    before: list[Step], steps: list[Step], races: list[Step], cut: int
+    make: Callable[[], LiveFeed], before: list[Step], steps: list[Step], races: list[Step], cut: int
 ) -> None:
     async def play() -> None:
-        story = Story(MemoryLiveFeed())
+        story = Story(make())
         with story.feed.driving(RUN):
             for step in before:
                 if step[0] in DRIVING:

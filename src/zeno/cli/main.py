@@ -42,6 +42,7 @@ def build(language: str, requested: str | None = None) -> typer.Typer:
         _add_approvals,
         _add_decisions,
         _add_serve,
+        _add_worker,
         _add_doctor,
         add_users,
         add_keys,
@@ -174,11 +175,23 @@ def _add_serve(app: typer.Typer, requested: str | None, say: Say) -> None:
     def serve(
         host: Annotated[str | None, typer.Option("--host", help=say("host"))] = None,
         port: Annotated[int | None, typer.Option("--port", min=0, max=65535, help=say("port"))] = None,
+        worker: Annotated[bool | None, typer.Option("--worker/--no-worker", help=say("with_worker"))] = None,
         lang: Annotated[Language | None, typer.Option("--lang", help=say("lang"))] = None,
     ) -> None:
         from zeno.cli.serve import serve as serve_until_stopped
 
-        raise typer.Exit(serve_until_stopped(requested, host, port))
+        raise typer.Exit(serve_until_stopped(requested, host, port, worker=worker))
+
+
+def _add_worker(app: typer.Typer, requested: str | None, say: Say) -> None:
+    @app.command(help=say("worker"))
+    def worker(
+        concurrency: Annotated[int | None, typer.Option("--concurrency", min=1, help=say("concurrency"))] = None,
+        lang: Annotated[Language | None, typer.Option("--lang", help=say("lang"))] = None,
+    ) -> None:
+        from zeno.cli.worker import work
+
+        raise typer.Exit(work(requested, concurrency))
 
 
 def _add_doctor(app: typer.Typer, requested: str | None, say: Say) -> None:

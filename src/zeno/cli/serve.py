@@ -17,13 +17,14 @@ USUAL_LOG_LEVEL = "info"
 """What is logged when the settings do not say: a server's log is read later."""
 
 
-def serve(requested: str | None, host: str | None, port: int | None) -> int:
+def serve(requested: str | None, host: str | None, port: int | None, *, worker: bool | None = None) -> int:
     """Serve until told to end. `host` and `port` beat the settings; port 0 is any free one."""
 
     def opening(settings: Settings) -> AbstractAsyncContextManager[App]:
         given = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
         own = settings.server.model_copy(update=given)
-        return _opened(settings.model_copy(update={"server": own}))
+        drives = settings.worker if worker is None else worker
+        return _opened(settings.model_copy(update={"server": own, "worker": drives}))
 
     _take_the_quick_loop()
     return enter(requested, _serve, opening)

@@ -52,6 +52,8 @@ class Channel:
     deltas: list[Frame] = field(default_factory=list)
     step: int = 0
     driven: bool = False
+    told: bool = False
+    """Whether it is told of here: what comes from elsewhere is old then."""
     listeners: dict[Listener, None] = field(default_factory=dict)
 
 
@@ -70,12 +72,29 @@ class LiveFeed(Protocol):
         """Follow a run for the length of the block."""
         ...
 
+    def followed(self, run_id: str) -> bool:
+        """Whether anyone follows the run here."""
+        ...
+
+    async def company(self, run_id: str) -> None:
+        """Return when someone begins to follow the run here, or when the feed is closed."""
+        ...
+
+    def watch(self, lengths: Lengths) -> None:
+        """See to it that those who follow runs driven elsewhere hear of it, whatever else fails."""
+        ...
+
+    def close(self) -> None:
+        """Let everyone who follows anything come to an end."""
+        ...
+
 
 class MemoryLiveFeed:
-    """The feed of a process whose followers are its own."""
+    """The feed of a process whose followers are its own; `outward` is given each frame that is made here as well."""
 
-    def __init__(self) -> None:
+    def __init__(self, outward: Callable[[str, Frame], None] | None = None) -> None:
         self.closed = False
+        self._outward = outward
         self._channels: dict[str, Channel] = {}
         self._arrivals: dict[str, asyncio.Event] = {}
         self._watch: asyncio.Task[None] | None = None
@@ -89,7 +108,8 @@ class MemoryLiveFeed:
             yield
         finally:
             channel.driven = False
-            channel.deltas = []
+            if channel.told:
+                channel.told, channel.deltas = False, []
             self._forget(run_id, channel)
 
     def publish(self, run_id: str, item: Record | Delta) -> None:
@@ -97,12 +117,13 @@ class MemoryLiveFeed:
         channel = self._channels.get(run_id)
         if channel is None:
             return
+        channel.told = channel.driven
         if isinstance(item, Record):
             channel.seq = item.seq
             channel.deltas = []
             if isinstance(item.event, StepStarted):
                 channel.step = item.event.step
-            if not channel.listeners:
+            if not channel.listeners and self._outward is None:
                 return
             frame = record_frame(run_id, item)
         else:
@@ -110,6 +131,45 @@ class MemoryLiveFeed:
             channel.deltas.append(frame)
         for listener in channel.listeners:
             listener.hear(frame)
+        if self._outward is not None:
+            self._outward(run_id, frame)
+
+    def hear(self, run_id: str, frame: Frame) -> bool:
+        """Tell a frame made elsewhere, once; whether nothing is missing before it. One without data only names a place."""
+        channel = self._channels.get(run_id)
+        if channel is None or channel.told or frame.seq < channel.seq:
+            return True
+        if frame.delta:
+            known = len(channel.deltas)
+            if frame.seq > channel.seq or frame.delta > known + 1:
+                return False
+            if frame.delta <= known:
+                return True
+            channel.deltas.append(frame)
+        elif frame.seq == channel.seq:
+            return True
+        else:
+            channel.seq, channel.deltas = frame.seq, []
+        for listener in channel.listeners:
+            if frame.data:
+                listener.hear(frame)
+            else:
+                listener.look(frame.seq)
+        return True
+
+    def awaited(self, run_id: str) -> bool:
+        """Whether someone here follows the run, and it is not told of here."""
+        channel = self._channels.get(run_id)
+        return channel is not None and bool(channel.listeners) and not channel.told
+
+    def told_here(self) -> list[str]:
+        """The runs that are told of here."""
+        return [run_id for run_id, channel in self._channels.items() if channel.told]
+
+    def so_far(self, run_id: str) -> list[Frame]:
+        """What someone who comes now needs of a run told of here: its place in the log and the deltas behind it."""
+        channel = self._channels.get(run_id)
+        return [Frame(channel.seq, 0, "", b""), *channel.deltas] if channel is not None and channel.told else []
 
     @contextmanager
     def listen(self, run_id: str, listener: Listener) -> Iterator[Channel]:

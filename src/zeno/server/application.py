@@ -5,6 +5,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import iter_route_contexts
+from limits.aio.storage import Storage
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -99,6 +100,6 @@ async def _told(request: Request, error: Exception) -> Response:
     return await told(request, error)
 
 
-def application(app: App) -> ASGIApp:
-    """Everything that a server serves."""
-    return AccessLog(wrapped(RouteNoted(BodyPatience(routed(app))), app.settings.server))
+def application(app: App, counts: Storage | None = None) -> ASGIApp:
+    """Everything that a server serves; `counts` is where it is kept how often who has asked."""
+    return AccessLog(wrapped(RouteNoted(BodyPatience(routed(app))), app.settings.server, counts))

@@ -6,10 +6,11 @@ import os
 import signal
 import socket
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, AsyncExitStack, nullcontext
 
 import structlog
 import uvicorn
+from starlette.types import ASGIApp
 
 from zeno.app import App
 from zeno.core.errors import ConfigError
@@ -27,9 +28,18 @@ async def serving(app: App, host: str, port: int, announce: Callable[[int], None
 
     `announce` is called with the port as soon as connections are taken. Raises `ConfigError` when that address cannot be had.
     """
-    listener = listening(host, port)
+    async with AsyncExitStack() as closing:
+        counts = None
+        if app.settings.redis_url is not None:
+            from zeno.server.shared_counts import shared_counts
+
+            counts = await closing.enter_async_context(shared_counts(app.settings.redis_url.get_secret_value()))
+        await _serve(app, application(app, counts), listening(host, port), announce)
+
+
+async def _serve(app: App, asgi: ASGIApp, listener: socket.socket, announce: Callable[[int], None]) -> None:
     config = uvicorn.Config(
-        application(app),
+        asgi,
         lifespan="off",
         ws="none",
         log_config=None,

@@ -106,7 +106,8 @@ class Approvals:
     @reading
     def _due(self, connection: Connection, now: int) -> list[tuple[str, str]]:
         due = select(approvals.c.id, approvals.c.run_id).where(approvals.c.status == "pending", approvals.c.expires_at <= now)
-        return [(row.id, row.run_id) for row in connection.execute(due)]
+        # In one order everywhere: several processes notice at the same time, and lock what they close.
+        return [(row.id, row.run_id) for row in connection.execute(due.order_by(approvals.c.id))]
 
     @writing
     def _expire(self, connection: Connection, due: list[tuple[str, str]], now: int) -> list[str]:

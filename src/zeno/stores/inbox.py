@@ -9,6 +9,7 @@ from sqlalchemy import Connection, insert, select
 from zeno.core.commands import Command
 from zeno.core.errors import Conflict
 from zeno.stores.database import Database, reading, writing
+from zeno.stores.jobs import put_job
 from zeno.stores.tables import inbox, runs
 
 
@@ -41,6 +42,7 @@ class Inbox:
 
 
 def put_command(connection: Connection, run_id: str, command: Command, at: int) -> None:
-    """Leave a command within a transaction of the caller's."""
+    """Leave a command within a transaction of the caller's, and the job of whoever is to look at it."""
     body = msgspec.json.encode(command).decode()
     connection.execute(insert(inbox).values(run_id=run_id, at=at, body=body, absorbed=False))
+    put_job(connection, run_id)

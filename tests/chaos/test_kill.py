@@ -1,4 +1,4 @@
-"""`kill -9` of one process at random boundaries: a hundred seeded trials; `make chaos` runs a thousand."""
+"""`kill -9` at random boundaries, of one process and of three instances; `make chaos` runs a thousand trials of each."""
 
 import json
 import os
@@ -8,18 +8,24 @@ from pathlib import Path
 
 import pytest
 
+from tests.services import postgres_url
+
 TRIALS = int(os.environ.get("ZENO_CHAOS_TRIALS", "100"))
 ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2])
-def test_nothing_is_lost_doubled_or_done_unapproved(seed: int) -> None:
+@pytest.mark.parametrize("instances", [1, 3])
+def test_nothing_is_lost_doubled_or_done_unapproved(seed: int, instances: int) -> None:
+    if instances > 1:
+        postgres_url()
     command = [sys.executable, "-m", "tests.chaos.trials", "--trials", str(TRIALS // 2), "--seed", str(seed)]
+    command += ["--instances", str(instances)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60 + 20 * TRIALS, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     figures = json.loads(done.stdout)
-    sys.stderr.write(f"kill matrix, seed {seed}: {done.stdout}")
+    sys.stderr.write(f"kill matrix, {instances} instance(s), seed {seed}: {done.stdout}")
     assert figures["trials"] == TRIALS // 2
     assert figures["kills"] >= TRIALS // 4, "the trials did kill"
     assert figures["outcomes"].get("done", 0) > TRIALS
