@@ -22,10 +22,11 @@ def database(kind: str) -> Iterator[str | None]:
     driver = "postgresql+psycopg" if kind == "postgresql" else "mysql+pymysql"
     admin = create_engine(server.set(drivername=driver), isolation_level="AUTOCOMMIT")
     name = f"zeno_{secrets.token_hex(6)}"
+    letters = "" if kind == "postgresql" else " character set utf8mb4"
     force = " with (force)" if kind == "postgresql" else ""
     try:
         with admin.connect() as connection:
-            connection.execute(text(f"create database {name}"))
+            connection.execute(text(f"create database {name}{letters}"))
         current.append(server.set(database=name).render_as_string(hide_password=False))
         try:
             yield current[-1]

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import functools
 import shutil
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -10,22 +9,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from zeno import __version__
 from zeno.core.agents import AgentSpec
 from zeno.core.commands import Command, Say
 from zeno.core.decisions import Decision
 from zeno.core.errors import ConfigError, Conflict
 from zeno.core.messages import FilePart
-from zeno.core.policy import Rule
 from zeno.core.ports import Tool
 from zeno.core.scope import Scope
 from zeno.core.state import RunState
+from zeno.furnishing import models_of, price_of, rules_of, tools_of
 from zeno.models.discovery import local_model
-from zeno.models.profile import Profiles
-from zeno.models.registry import Endpoint, ModelChoice, Models
-from zeno.models.transport import Timeouts
-from zeno.models.writer import written
+from zeno.models.registry import Models
 from zeno.runs.bells import Bells, LocalBells
-from zeno.runs.clock import iso, new_id, now
+from zeno.runs.clock import new_id, now
 from zeno.runs.cost import Price
 from zeno.runs.decide import fitting
 from zeno.runs.dispatcher import AsyncioDispatcher, Dispatcher
@@ -33,9 +30,11 @@ from zeno.runs.drive import Driver, Tell
 from zeno.runs.feed import LiveFeed, MemoryLiveFeed
 from zeno.runs.prepare import Preparation, permitted
 from zeno.runs.pulse import Pulse
+from zeno.runs.retention import Kept, Pruning
 from zeno.runs.start import heard, start, taken_along, workspace
+from zeno.runs.telemetry import Telemetry, telling
 from zeno.runs.webhook import Webhook
-from zeno.settings import AgentSettings, EndpointSettings, MailSettings, ModelSettings, PriceSettings, RuleSettings, Settings
+from zeno.settings import AgentSettings, Settings
 from zeno.stores.accounts import Accounts
 from zeno.stores.approvals import Approval, Approvals
 from zeno.stores.audit import Audit
@@ -47,13 +46,10 @@ from zeno.stores.event_log import EventLog
 from zeno.stores.inbox import Inbox
 from zeno.stores.jobs import Jobs, libpq_url
 from zeno.stores.leases import Leases
+from zeno.stores.retention import Retention
 from zeno.stores.rules import Rules
 from zeno.stores.runs import Run, Runs
 from zeno.stores.sessions import Sessions
-from zeno.tools.builtin.generate import generate_text_tool
-from zeno.tools.builtin.mail import MailServer
-from zeno.tools.catalog import Surroundings, toolset
-from zeno.tools.guards import guarded
 
 HOUR = 3_600_000
 """Milliseconds."""
@@ -85,6 +81,8 @@ class App:
     feed: LiveFeed
     bells: Bells
     dispatcher: Dispatcher
+    pruning: Pruning
+    telemetry: Telemetry | None
     models: Models
     tools: Mapping[str, Tool]
     workspaces: Path
@@ -121,7 +119,7 @@ class App:
             language=language,
             allow_danger=allow_danger,
             manual=(own.mode or self.settings.mode) == "manual" if manual is None else manual,
-            rules=_rules(own.rules),
+            rules=rules_of(own.rules),
             on_disconnect=on_disconnect,
         )
         permitted(spec, self.tools)
@@ -225,7 +223,7 @@ async def opened(settings: Settings, *, serving: bool = False) -> AsyncIterator[
     """
     url = settings.database_url or f"sqlite:///{settings.home / 'zeno.db'}"
     async with database_opened(url) as database, AsyncExitStack() as closing:
-        models = _models(settings, closing, strict=not serving)
+        models = models_of(settings, closing, strict=not serving)
         preparation = _preparation(settings, database, models)
         driver = _driver(database, preparation)
         feed, bells = await _live(settings, closing, driver.pulse)
@@ -248,7 +246,9 @@ async def opened(settings: Settings, *, serving: bool = False) -> AsyncIterator[
             models=models,
             tools=preparation.tools,
             workspaces=preparation.workspaces,
-            prices={name: _price(own) for name, own in settings.prices.items()},
+            telemetry=_telemetry(settings, closing, driver),
+            pruning=_pruning(settings, database),
+            prices={name: price_of(own) for name, own in settings.prices.items()},
             serving=serving,
         )
         if serving:
@@ -257,6 +257,8 @@ async def opened(settings: Settings, *, serving: bool = False) -> AsyncIterator[
                 hook = Webhook(url=settings.webhook_url, secret=secret, approvals=app.approvals)
                 await closing.enter_async_context(hook.notifying())
             await closing.enter_async_context(app.dispatcher.dispatching())
+            if settings.worker:
+                await closing.enter_async_context(app.pruning.daily())
         yield app
 
 
@@ -266,10 +268,10 @@ def _preparation(settings: Settings, database: Database, models: Models) -> Prep
         log=EventLog(database=database),
         kept_rules=Rules(database=database),
         ledger=Effects(database=database, now=now),
-        rules=_rules(settings.rules),
+        rules=rules_of(settings.rules),
         patience=round(settings.approval_hours * HOUR),
         model=models.client,
-        tools=_tools(settings, models),
+        tools=tools_of(settings, models),
         workspaces=settings.home / "workspaces",
     )
 
@@ -316,69 +318,17 @@ def _dispatcher(settings: Settings, database: Database, driver: Driver, feed: Li
     )
 
 
-def _rules(own: Sequence[RuleSettings]) -> tuple[Rule, ...]:
-    return tuple(Rule(rule.verdict, rule.tool, rule.arguments, rule.approver) for rule in own)
+def _telemetry(settings: Settings, closing: AsyncExitStack, driver: Driver) -> Telemetry | None:
+    if settings.otel_endpoint is None:
+        return None
+    headers = {name: value.get_secret_value() for name, value in settings.otel_headers.items()}
+    made = telling(settings.otel_endpoint, headers, version=__version__, content=settings.otel_content)
+    closing.push_async_callback(made.close)
+    driver.witnesses.append(made.record)
+    return made
 
 
-def _price(own: PriceSettings) -> Price:
-    return Price(own.input, own.output, own.input if own.cached is None else own.cached)
-
-
-def _models(settings: Settings, closing: AsyncExitStack, *, strict: bool) -> Models:
-    openai, anthropic = _endpoint(settings.openai), _endpoint(settings.anthropic)
-    configured = {"openai": openai, "responses": openai, "anthropic": anthropic}
-    return Models(
-        closing=closing,
-        strict=strict,
-        endpoints=configured,
-        choices={name: _choice(own, configured[own.family]) for name, own in settings.models.items()},
-        profiles=Profiles(settings.home / "profiles.json"),
-    )
-
-
-def _endpoint(own: EndpointSettings) -> Endpoint:
-    return Endpoint(base_url=own.base_url or "", api_key=own.api_key.get_secret_value())
-
-
-def _choice(own: ModelSettings, configured: Endpoint) -> ModelChoice:
-    key = own.api_key.get_secret_value() if own.api_key else ""
-    # The family's key is for the family's endpoint; another address needs a key of its own.
-    elsewhere = own.base_url and own.base_url.rstrip("/") != configured.base_url.rstrip("/")
-    return ModelChoice(
-        family=own.family,
-        model=own.model,
-        endpoint=Endpoint(
-            base_url=own.base_url or configured.base_url, api_key=key or ("" if elsewhere else configured.api_key)
-        ),
-        protocol=own.protocol,
-        timeouts=Timeouts(
-            connect=own.connect_timeout, first=own.first_timeout, between=own.between_timeout, total=own.total_timeout
-        ),
-        fallback=tuple(own.fallback),
-    )
-
-
-def _mail(own: MailSettings) -> MailServer:
-    return MailServer(**own.model_dump(exclude={"password"}), password=own.password.get_secret_value())
-
-
-def _tools(settings: Settings, models: Models) -> dict[str, Tool]:
-    own = settings.tools
-    surroundings = Surroundings(
-        weather_forecast_url=own.weather_forecast_url,
-        weather_geocoding_url=own.weather_geocoding_url,
-        dns_nameservers=own.dns_nameservers,
-        dns_port=own.dns_port,
-        now=now,
-        http_allowed=own.http_allowed,
-        databases={name: url.get_secret_value() for name, url in own.databases.items()},
-        mail=_mail(own.mail) if own.mail else None,
-    )
-    tools = toolset(surroundings, own.modules)
-    if settings.text_model:
-        writer = generate_text_tool(functools.partial(written, models.client(settings.text_model)))
-        tools[writer.spec.name] = writer
-    return {
-        name: guarded(tool, seconds=own.timeout, characters=own.result_characters, now=lambda: iso(now()))
-        for name, tool in tools.items()
-    }
+def _pruning(settings: Settings, database: Database) -> Pruning:
+    own = settings.retention
+    kept = Kept(sessions=own.runs_days, archived=own.archived_days, audit=own.audit_days, jobs=own.jobs_days)
+    return Pruning(retention=Retention(database=database), kept=kept, workspaces=settings.home / "workspaces")

@@ -74,6 +74,19 @@ class ToolSettings(BaseModel):
     mail: MailSettings | None = None
 
 
+class RetentionSettings(BaseModel):
+    """How many days things are kept: `[retention]`. What is not named is kept for ever; nothing open or paused ever goes."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    runs_days: int | None = Field(
+        None, ge=1, description="Conversations with their runs and files, from their last use, when all their runs are over."
+    )
+    archived_days: int | None = Field(None, ge=1, description="The same for conversations that were put away, from then on.")
+    audit_days: int | None = Field(None, ge=1, description="Lines of the audit.")
+    jobs_days: int | None = Field(7, ge=1, description="Commands that their runs have taken.")
+
+
 class EndpointSettings(BaseModel):
     """A provider's endpoint: `[openai]` and `[anthropic]`, or the variables that the provider's own clients read."""
 
@@ -132,6 +145,9 @@ class ServerSettings(BaseModel):
         "600/minute", description="Requests allowed to each user, or to each address while nobody is known."
     )
     login_rate_limit: str = Field("10/minute", description="Attempts to log in allowed to each address.")
+    metrics_token: SecretStr = Field(
+        SecretStr(""), description="Opens `/metrics`, and nothing else; without it an admin's token does."
+    )
     trusted_proxies: list[str] = Field(
         [], description="Addresses or networks of proxies whose word counts on where a request comes from."
     )
@@ -188,6 +204,14 @@ class Settings(BaseSettings):
     max_runs: int = Field(100, ge=1, description="Runs that one process drives at once; further ones wait their turn.")
     webhook_url: str | None = Field(None, description="Told by POST of every call that waits for a decision.")
     webhook_secret: SecretStr = Field(SecretStr(""), description="Signs what is posted there (HMAC-SHA256).")
+    worker_metrics_port: int | None = Field(
+        None, ge=1, le=65535, description="Where `zeno worker` tells its metrics, to everyone who reaches the port."
+    )
+    otel_endpoint: str | None = Field(
+        None, description="Where traces go (OTLP over HTTP), such as http://collector:4318/v1/traces; needs zeno-agent[otel]."
+    )
+    otel_headers: dict[str, SecretStr] = Field({}, description="Headers that the collector asks for.")
+    otel_content: bool = Field(False, description="Whether traces also hold what is said, arguments and results.")
     rules: list[RuleSettings] = []
     openai: EndpointSettings = EndpointSettings()
     anthropic: EndpointSettings = EndpointSettings()
@@ -195,6 +219,7 @@ class Settings(BaseSettings):
     prices: dict[str, PriceSettings] = {}
     tools: ToolSettings = ToolSettings()
     server: ServerSettings = ServerSettings()
+    retention: RetentionSettings = RetentionSettings()
     agents: dict[str, AgentSettings] = {}
 
     @classmethod

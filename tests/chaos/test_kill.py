@@ -20,15 +20,17 @@ ROOT = Path(__file__).parents[2]
 def test_nothing_is_lost_doubled_or_done_unapproved(seed: int, instances: int) -> None:
     if instances > 1:
         postgres_url()
-    command = [sys.executable, "-m", "tests.chaos.trials", "--trials", str(TRIALS // 2), "--seed", str(seed)]
+    # Taking over from another instance takes seconds, so fewer of those are tried each time.
+    trials = TRIALS // 2 if instances == 1 else TRIALS // 5
+    command = [sys.executable, "-m", "tests.chaos.trials", "--trials", str(trials), "--seed", str(seed)]
     command += ["--instances", str(instances)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60 + 20 * TRIALS, check=False)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60 + 60 * TRIALS, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     figures = json.loads(done.stdout)
     sys.stderr.write(f"kill matrix, {instances} instance(s), seed {seed}: {done.stdout}")
-    assert figures["trials"] == TRIALS // 2
-    assert figures["kills"] >= TRIALS // 4, "the trials did kill"
-    assert figures["outcomes"].get("done", 0) > TRIALS
+    assert figures["trials"] == trials
+    assert figures["kills"] >= trials // 2, "the trials did kill"
+    assert figures["outcomes"].get("done", 0) > 2 * trials
 
 
 def test_the_comparison_finds_what_it_is_made_to_find(tmp_path: Path) -> None:

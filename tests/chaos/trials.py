@@ -73,6 +73,11 @@ class Trial:
     database_url: str | None = None
 
     @property
+    def nap(self) -> float:
+        """Seconds between two looks: several instances that look all the time would keep each other from working."""
+        return 0.005 if self.database_url is None else 0.1
+
+    @property
     def effects(self) -> Path:
         return self.home / "effects"
 
@@ -179,7 +184,7 @@ async def _live(trial: Trial, boundaries: Boundaries) -> None:
             if person.done():
                 person.result()
             # Nothing rings for an onlooker without a stream; a short nap between two looks is the watch's own pace.
-            await asyncio.sleep(0.005)
+            await asyncio.sleep(trial.nap)
         person.cancel()
 
 
@@ -222,7 +227,7 @@ async def _decide_all(app: App, trial: Trial, boundaries: Boundaries) -> None:
                 continue
             boundaries.pass_one("after a decision")
             _note(trial.acknowledged, json.dumps([approval.id, type(decision).__name__]))
-        await asyncio.sleep(0.005)
+        await asyncio.sleep(trial.nap)
 
 
 def _decision(trial: Trial, approval: Approval) -> Decision:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from zeno.cli.account_commands import add_keys, add_users
+from zeno.cli.operation_commands import add_operation
 from zeno.cli.options import Language, Say
 from zeno.i18n import detect, text
 
@@ -46,6 +47,7 @@ def build(language: str, requested: str | None = None) -> typer.Typer:
         _add_doctor,
         add_users,
         add_keys,
+        add_operation,
     ):
         add(app, requested, say)
     return app
@@ -199,11 +201,15 @@ def _add_doctor(app: typer.Typer, requested: str | None, say: Say) -> None:
     def doctor(
         model: Annotated[str | None, typer.Argument(help=say("doctor_model"), show_default=False)] = None,
         offline: Annotated[bool, typer.Option("--offline", help=say("doctor_offline"))] = False,
+        deployment: Annotated[bool, typer.Option("--deployment", help=say("doctor_deployment"))] = False,
         json: Annotated[bool, typer.Option("--json", help=say("json_list"))] = False,
         lang: Annotated[Language | None, typer.Option("--lang", help=say("lang"))] = None,
     ) -> None:
+        from zeno.cli.deployment import examine_deployment
         from zeno.cli.doctor import doctor as examine
 
+        if deployment:
+            raise typer.Exit(examine_deployment(requested, as_json=json))
         raise typer.Exit(examine(requested, model, offline=offline, as_json=json))
 
 

@@ -21,7 +21,7 @@ def work(requested: str | None, concurrency: int | None) -> int:
         given = {"worker": True} | ({"max_runs": concurrency} if concurrency is not None else {})
         return _opened(settings.model_copy(update=given))
 
-    return enter(requested, _until_told, opening)
+    return enter(requested, _told_with_metrics, opening)
 
 
 def _opened(settings: Settings) -> AbstractAsyncContextManager[App]:
@@ -35,6 +35,16 @@ def _opened(settings: Settings) -> AbstractAsyncContextManager[App]:
     configure_logs(level)
     route_library_logs(logging.getLevelNamesMapping()[level.upper()])
     return opened(settings, serving=True)
+
+
+async def _told_with_metrics(app: App, language: str) -> int:
+    from zeno.server.metrics import Metrics
+
+    port = app.settings.worker_metrics_port
+    if port is None:
+        return await _until_told(app, language)
+    async with Metrics(app).exposed("0.0.0.0", port):  # noqa: S104 - a port of its own, which the operator asked for
+        return await _until_told(app, language)
 
 
 async def _until_told(_app: App, _language: str) -> int:

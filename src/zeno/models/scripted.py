@@ -51,7 +51,7 @@ class ScriptedModel:
     def __init__(self, replies: Sequence[ScriptedReply], name: str = "scripted") -> None:
         self._replies = tuple(replies)
         self._name = name
-        self._next: dict[str, int] = {}
+        self._given: dict[str, tuple[int, int]] = {}
         self._spoken: ScriptedReply | None = None
 
     @classmethod
@@ -72,10 +72,10 @@ class ScriptedModel:
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Delta | Reply, None]:
         """The next reply, word by word. Raises `ModelUnavailable` when the script does not fit the request."""
         replied = sum(message.role == "assistant" for message in request.messages)
-        position = self._next.get(request.run_id, replied)
+        position = self._position(request.run_id, replied)
         if position >= len(self._replies):
             raise ModelUnavailable("script_exhausted", replies=len(self._replies))
-        self._next[request.run_id] = position + 1
+        self._given[request.run_id] = replied, position
         reply = self._spoken = self._replies[position]
         _check(reply, request, position)
         for delta in _deltas(reply):
@@ -83,9 +83,18 @@ class ScriptedModel:
             yield delta
         yield Reply(_message(reply, position), reply.usage, reply.turn, "stop", self._name)
 
+    def _position(self, run_id: str, replied: int) -> int:
+        """Which reply is next. One that never came into the conversation is given again, unless it was empty or an error."""
+        if run_id not in self._given:
+            return replied
+        before, position = self._given[run_id]
+        last = self._replies[position]
+        used_up = last.fails or not (last.text.strip() or last.calls)
+        return position + (replied - before or bool(used_up))
+
     def finish(self) -> None:
         """Raises `ConfigError` when replies are left over behind a final answer; a run that calls tools may still go on."""
-        left = len(self._replies) - max(self._next.values(), default=0)
+        left = len(self._replies) - max((position + 1 for _, position in self._given.values()), default=0)
         if self._spoken is not None and not self._spoken.calls and left:
             raise ConfigError("script_unused", left=left)
 

@@ -6,7 +6,6 @@ same local server a request costs a quarter, and a streamed token half, of what 
 
 import asyncio
 import re
-import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from urllib.parse import urlsplit, urlunsplit
 import msgspec
 
 from zeno.core.errors import ModelUnavailable
+from zeno.core.trace import traceparent
 from zeno.models.patience import Patience
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ class Transport:
         """A request and its accepted answer; whatever goes wrong until it is read becomes `ModelUnavailable`."""
         import aiohttp
 
-        trace = {"traceparent": f"00-{run_id}-{secrets.token_hex(8)}-01"} if run_id else {}
+        trace = {"traceparent": traceparent(run_id)} if run_id else {}
         try:
             async with AsyncExitStack() as stack:
                 async with asyncio.timeout(self.timeouts.first):

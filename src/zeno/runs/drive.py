@@ -42,6 +42,8 @@ from zeno.stores.projections import CommandsWaiting
 from zeno.stores.runs import Run
 
 Tell = Callable[[Record | Delta], None]
+Witness = Callable[[Run, Record], None]
+"""Told of each record after it was written. Must neither wait nor raise."""
 Equip = Callable[[Run], Awaitable[Kit]]
 Pending = Sequence[tuple[int, Command]]
 
@@ -62,6 +64,7 @@ class Book:
     writing: asyncio.Lock = field(default_factory=asyncio.Lock)
     steered: bool = False
     tools: Mapping[str, ToolSpec] = field(default_factory=dict)
+    witnesses: Sequence[Witness] = ()
 
     @property
     def over(self) -> bool:
@@ -98,6 +101,8 @@ class Book:
             for record in records:
                 self.state = apply(self.state, record.event)
                 self.tell(record)
+                for witness in self.witnesses:
+                    witness(self.run, record)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,6 +116,7 @@ class Driver:
     equip: Equip
     pulse: Pulse
     halting: asyncio.Event = field(default_factory=asyncio.Event)
+    witnesses: list[Witness] = field(default_factory=list)
 
     def halt(self) -> None:
         """Have every run stop where it can be taken up again: at once, but for tools at work, which may finish."""
@@ -145,7 +151,7 @@ class Driver:
         lease = await self.leases.take(run.id, this_process(), now=now(), duration=LEASE, from_dead=dead)
         try:
             with structlog.contextvars.bound_contextvars(trace_id=run.id), self.pulse.keeping(lease) as beat:
-                book = Book(self.log, run, lease, beat, tell)
+                book = Book(self.log, run, lease, beat, tell, witnesses=self.witnesses)
                 await book.open()
                 yield book
         finally:

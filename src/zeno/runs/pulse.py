@@ -39,8 +39,15 @@ class Pulse:
 
     leases: Leases
     inbox: Inbox
+    failures: int = 0
+    """Heartbeats that failed so far."""
     _beats: dict[str, Beat] = field(default_factory=dict)
     _task: asyncio.Task[None] | None = None
+
+    @property
+    def at_work(self) -> int:
+        """How many runs are driven here."""
+        return len(self._beats)
 
     @contextmanager
     def keeping(self, lease: Lease) -> Iterator[Beat]:
@@ -83,6 +90,7 @@ class Pulse:
                         await self._renew()
                         renewed = began
             except Exception:
+                self.failures += 1
                 log.exception("heartbeat_failed")
                 if now() - renewed > LEASE * 3 // 4:
                     self._lose(set())

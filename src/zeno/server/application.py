@@ -16,6 +16,7 @@ from zeno.app import App
 from zeno.core.errors import ZenoError
 from zeno.server.access import AccessLog, RouteNoted
 from zeno.server.limits import wrapped
+from zeno.server.metrics import Metrics
 from zeno.server.openapi import document
 from zeno.server.patience import BodyPatience
 from zeno.server.problems import told
@@ -28,6 +29,7 @@ from zeno.server.routes import (
     health,
     keys,
     login,
+    metrics,
     rules,
     runs,
     sessions,
@@ -69,7 +71,7 @@ class Api(FastAPI):
         return document(self)
 
 
-def routed(app: App) -> Api:
+def routed(app: App, figures: Metrics | None = None) -> Api:
     """The routes alone, without what stands around them. Their document is at `/openapi.json`."""
     api = Api(
         title="Zeno",
@@ -81,9 +83,9 @@ def routed(app: App) -> Api:
         redirect_slashes=False,
         telemetry={"tracing": False, "metrics": False, "logs": False},
     )
-    api.state.zeno = app
+    api.state.zeno, api.state.metrics = app, figures or Metrics(app)
     for each in (
-        sessions, starts, runs, approvals, rules, files, agents, audit, login, accounts, keys, teams, health
+        sessions, starts, runs, approvals, rules, files, agents, audit, login, accounts, keys, teams, health, metrics
     ):  # fmt: skip
         api.include_router(each.router)
     api.router.routes.extend(web_routes())
@@ -100,6 +102,6 @@ async def _told(request: Request, error: Exception) -> Response:
     return await told(request, error)
 
 
-def application(app: App, counts: Storage | None = None) -> ASGIApp:
+def application(app: App, counts: Storage | None = None, figures: Metrics | None = None) -> ASGIApp:
     """Everything that a server serves; `counts` is where it is kept how often who has asked."""
-    return AccessLog(wrapped(RouteNoted(BodyPatience(routed(app))), app.settings.server, counts))
+    return AccessLog(wrapped(RouteNoted(BodyPatience(routed(app, figures))), app.settings.server, counts))

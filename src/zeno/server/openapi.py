@@ -63,6 +63,8 @@ def _restore_examples(api: FastAPI, made: dict[str, Any]) -> None:
         if not isinstance(route.original_route, APIRoute):
             continue
         for method in route.methods or ():
+            if not route.include_in_schema:
+                continue
             documented = made["paths"][route.path_format][method.lower()]["responses"]
             for status, response in route.responses.items():
                 for media_type, media in response.get("content", {}).items():

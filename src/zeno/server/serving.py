@@ -15,6 +15,7 @@ from starlette.types import ASGIApp
 from zeno.app import App
 from zeno.core.errors import ConfigError
 from zeno.server.application import application
+from zeno.server.metrics import Metrics
 
 BACKLOG = 2048
 """Connections that may wait to be taken."""
@@ -29,12 +30,13 @@ async def serving(app: App, host: str, port: int, announce: Callable[[int], None
     `announce` is called with the port as soon as connections are taken. Raises `ConfigError` when that address cannot be had.
     """
     async with AsyncExitStack() as closing:
-        counts = None
+        counts, figures = None, Metrics(app)
+        await closing.enter_async_context(figures.measuring())
         if app.settings.redis_url is not None:
             from zeno.server.shared_counts import shared_counts
 
             counts = await closing.enter_async_context(shared_counts(app.settings.redis_url.get_secret_value()))
-        await _serve(app, application(app, counts), listening(host, port), announce)
+        await _serve(app, application(app, counts, figures), listening(host, port), announce)
 
 
 async def _serve(app: App, asgi: ASGIApp, listener: socket.socket, announce: Callable[[int], None]) -> None:

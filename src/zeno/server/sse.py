@@ -20,6 +20,7 @@ from zeno.core.errors import Conflict, Invalid, NotFound
 from zeno.core.scope import Scope
 from zeno.runs.follow import Follower, SettledBell, position
 from zeno.runs.frames import Position
+from zeno.server.metrics import following
 from zeno.stores.event_log import Record
 from zeno.stores.runs import Run
 
@@ -102,7 +103,7 @@ class EventStream(Response):
         feed, run = self._app.feed, self._run
         connection = Connection(receive, send, self._heartbeat, self._allowed)
         follower = Follower(run.id, self._after, self._read, connection.wake, complete=run.ended_at is not None)
-        with feed.listen(run.id, follower) as follower.channel:
+        with feed.listen(run.id, follower) as follower.channel, following(scope):
             first = await follower.more()
             if not first and follower.ended:
                 await Response(status_code=204, headers={"cache-control": "no-store"})(scope, receive, send)

@@ -82,6 +82,8 @@ async def start(app: House, who: Runner, request: Request, body: NewRun, key: Re
 
 async def _begun(app: App, request: Request, run: Run, wait: int) -> Response:
     note_run(request.scope, run.id)
+    if app.telemetry:
+        app.telemetry.requested(run, request.headers.get("traceparent"))
     if wait:
         run = await wait_until_settled(app, run.scope, run, LONGEST_WAIT if wait == 1 else wait)
     headers = {"location": f"/api/v1/runs/{run.id}"}

@@ -14,6 +14,7 @@ import msgspec
 from zeno.core.errors import EffectUnknown, ToolFailed
 from zeno.core.messages import FilePart
 from zeno.core.ports import ToolContext, ToolOutput
+from zeno.core.trace import traceparent
 from zeno.tools.addresses import Exceptions
 from zeno.tools.builtin.http_body import Body, marked, read_body, saved, text_of
 from zeno.tools.function import FunctionTool, tool
@@ -107,7 +108,8 @@ def http_request_tool(
         request = _checked(method, url, headers, body)
         exchange = _Exchange(deadline=asyncio.get_running_loop().time() + seconds)
         guarded = transport or GuardedTransport(exceptions=exceptions)
-        async with AsyncClient(transport=guarded, headers={"User-Agent": "zeno"}, trust_env=False, timeout=seconds) as client:
+        own = {"User-Agent": "zeno", "traceparent": traceparent(ctx.run_id)}
+        async with AsyncClient(transport=guarded, headers=own, trust_env=False, timeout=seconds) as client:
             return await _followed(client, request, exchange, most_bytes, ctx)
 
     @http_request.verified_by
