@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests.databases import database
+from tests.databases import THREE, database
 from tests.door import Door
 
 # Machines that run tests are shared: how long an example takes says nothing. The same examples each time, no files left.
@@ -24,7 +24,7 @@ def door(tmp_path: Path) -> Door:
     return Door(home=tmp_path / "home", here=here)
 
 
-EVERY_DATABASE = ["sqlite", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("postgresql", "mariadb"))]
+EVERY_DATABASE = ["sqlite", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("postgresql", "mariadb", THREE))]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -11,6 +11,12 @@ from tests.services import mariadb_url, postgres_url
 current: list[str] = []
 """The URL of the database that the test at work is to use; none for a SQLite file in its home."""
 
+instances: list[int] = []
+"""How many instances over it answer the test at work; none for one."""
+
+THREE = "three instances"
+"""PostgreSQL, and Redis where there is one, with three instances of which any may get a request."""
+
 
 @contextmanager
 def database(kind: str) -> Iterator[str | None]:
@@ -18,20 +24,22 @@ def database(kind: str) -> Iterator[str | None]:
     if kind == "sqlite":
         yield None
         return
-    server = make_url(postgres_url() if kind == "postgresql" else mariadb_url())
-    driver = "postgresql+psycopg" if kind == "postgresql" else "mysql+pymysql"
+    mysql = kind == "mariadb"
+    server = make_url(mariadb_url() if mysql else postgres_url())
+    driver = "mysql+pymysql" if mysql else "postgresql+psycopg"
     admin = create_engine(server.set(drivername=driver), isolation_level="AUTOCOMMIT")
     name = f"zeno_{secrets.token_hex(6)}"
-    letters = "" if kind == "postgresql" else " character set utf8mb4"
-    force = " with (force)" if kind == "postgresql" else ""
+    letters, force = (" character set utf8mb4", "") if mysql else ("", " with (force)")
     try:
         with admin.connect() as connection:
             connection.execute(text(f"create database {name}{letters}"))
         current.append(server.set(database=name).render_as_string(hide_password=False))
+        instances.append(3 if kind == THREE else 1)
         try:
             yield current[-1]
         finally:
             current.pop()
+            instances.pop()
             with admin.connect() as connection:
                 connection.execute(text(f"drop database {name}{force}"))
     finally:

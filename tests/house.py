@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import os
+import random
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -94,19 +96,31 @@ def furnished(home: Path, replies: Sequence[dict[str, Any]], tools: str = "", **
     modules: dict[str, Any] = {"tools": {"modules": [str(own)]}} if tools else {}
     if databases.current:
         modules["database_url"] = databases.current[-1]
+        if databases.instances[-1] > 1 and (redis := os.environ.get("ZENO_TEST_REDIS")):
+            modules["redis_url"] = redis
     return Settings(
         **{"home": home, "model": f"scripted:{script}", "server": {"rate_limit": "1000000/minute"}} | modules | settings
     )
 
 
+class AnyInstance(httpx2.AsyncBaseTransport):
+    """Takes each request to one of several instances, whichever it happens to be."""
+
+    def __init__(self, apps: Sequence[App]) -> None:
+        self._doors = [httpx2.ASGITransport(app=application(app)) for app in apps]
+        self._chance = random.Random(0)
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        return await self._chance.choice(self._doors).handle_async_request(request)
+
+
 @asynccontextmanager
 async def served(settings: Settings) -> AsyncIterator[House]:
-    """A house that drives its runs and answers."""
+    """A house that drives its runs and answers: one instance, or as many as the test at work is to have."""
     configure_logs("error")
-    async with opened(settings, serving=True) as app:
-        transport = httpx2.ASGITransport(app=application(app))
+    async with AsyncExitStack() as closing:
+        several = databases.instances[-1] if databases.instances else 1
+        apps = [await closing.enter_async_context(opened(settings, serving=True)) for _ in range(several)]
         own = {"Authorization": f"Bearer {local_token(settings)}"}
-        async with httpx2.AsyncClient(
-            transport=transport, base_url="http://127.0.0.1:8321", headers=own, timeout=BOUND
-        ) as client:
-            yield House(app, client, settings.home)
+        client = httpx2.AsyncClient(transport=AnyInstance(apps), base_url="http://127.0.0.1:8321", headers=own, timeout=BOUND)
+        yield House(apps[0], await closing.enter_async_context(client), settings.home)
