@@ -145,14 +145,14 @@ class App:
         """
         session_id = session_id or new_id()
         at_work = await self.runs.due(session_id) if when_busy != "queue" else None
-        if at_work and at_work[0].scope == scope:
-            if when_busy == "reject":
-                raise Conflict("session_busy", session=session_id)
-            parts = (*taken_along(files, workspace(self.workspaces, session_id)), *attached)
+        busy = at_work is not None and at_work[0].scope == scope
+        if busy and when_busy == "reject":
+            raise Conflict("session_busy", session=session_id)
+        parts = (*taken_along(files, workspace(self.workspaces, session_id)), *attached)
+        if at_work is not None and busy:
             with contextlib.suppress(Conflict):
                 await self.send(scope, at_work[0].id, Say(text, parts))
                 return at_work[0]
-        parts = (*taken_along(files, workspace(self.workspaces, session_id)), *attached)
         run = Run(
             id=new_id(),
             session_id=session_id,

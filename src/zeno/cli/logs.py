@@ -7,6 +7,10 @@ import structlog
 from structlog.tracebacks import ExceptionDictTransformer
 
 from zeno.core.errors import ConfigError
+from zeno.settings import Settings
+
+USUAL_LEVEL = "info"
+"""What a service logs when the settings do not say: its log is read later."""
 
 
 def configure_logs(level: str) -> None:
@@ -26,3 +30,18 @@ def configure_logs(level: str) -> None:
         ],
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
+
+
+def configure_service_logs(settings: Settings) -> None:
+    """Log as a process does that stays: from `info` on unless the settings say otherwise, libraries' lines like our own."""
+    level = settings.log_level if "log_level" in settings.model_fields_set else USUAL_LEVEL
+    configure_logs(level)
+    number = max(logging.getLevelNamesMapping()[level.upper()], logging.WARNING)
+    logging.basicConfig(handlers=[_Lines()], level=number, force=True)
+
+
+class _Lines(logging.Handler):
+    """Hands the records of the standard library's logging on."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        structlog.get_logger(record.name).log(record.levelno, record.getMessage(), exc_info=record.exc_info)

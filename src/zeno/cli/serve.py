@@ -2,19 +2,15 @@
 
 import asyncio
 import importlib.util
-import logging
 import sys
 from contextlib import AbstractAsyncContextManager
 from urllib.parse import quote
 
 from zeno.app import App, opened
 from zeno.cli.edge import enter
-from zeno.cli.logs import configure_logs
+from zeno.cli.logs import configure_service_logs
 from zeno.i18n import text
 from zeno.settings import Settings
-
-USUAL_LOG_LEVEL = "info"
-"""What is logged when the settings do not say: a server's log is read later."""
 
 
 def serve(requested: str | None, host: str | None, port: int | None, *, worker: bool | None = None) -> int:
@@ -32,12 +28,9 @@ def serve(requested: str | None, host: str | None, port: int | None, *, worker: 
 
 def _opened(settings: Settings) -> AbstractAsyncContextManager[App]:
     from zeno.server.hosts import ensure_safe_to_listen
-    from zeno.server.serving import route_library_logs
 
     ensure_safe_to_listen(settings.server)
-    level = settings.log_level if "log_level" in settings.model_fields_set else USUAL_LOG_LEVEL
-    configure_logs(level)
-    route_library_logs(logging.getLevelNamesMapping()[level.upper()])
+    configure_service_logs(settings)
     return opened(settings, serving=True)
 
 

@@ -1,15 +1,13 @@
 """`zeno worker`: drives runs that servers were asked for, and answers nobody."""
 
 import asyncio
-import logging
 import os
 import signal
 from contextlib import AbstractAsyncContextManager
 
 from zeno.app import App, opened
 from zeno.cli.edge import enter
-from zeno.cli.logs import configure_logs
-from zeno.cli.serve import USUAL_LOG_LEVEL
+from zeno.cli.logs import configure_service_logs
 from zeno.core.errors import ConfigError
 from zeno.settings import Settings
 
@@ -25,15 +23,12 @@ def work(requested: str | None, concurrency: int | None) -> int:
 
 
 def _opened(settings: Settings) -> AbstractAsyncContextManager[App]:
-    from zeno.server.serving import route_library_logs
     from zeno.stores.jobs import libpq_url
 
     if libpq_url(settings.database_url) is None:
         # The one process that may write to it drives as well.
         raise ConfigError("worker_needs_postgresql")
-    level = settings.log_level if "log_level" in settings.model_fields_set else USUAL_LOG_LEVEL
-    configure_logs(level)
-    route_library_logs(logging.getLevelNamesMapping()[level.upper()])
+    configure_service_logs(settings)
     return opened(settings, serving=True)
 
 

@@ -6,14 +6,14 @@ Knows how long things are kept, and nothing of why. Several processes may do thi
 import asyncio
 import re
 import shutil
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 import structlog
 
+from zeno.runs.beside import beside
 from zeno.runs.clock import now
 from zeno.runs.start import workspace
 from zeno.stores.retention import AT_ONCE, Old, Retention
@@ -93,15 +93,9 @@ class Pruning:
         log.info("pruned", **msgspec.structs.asdict(pruned))
         return pruned
 
-    @asynccontextmanager
-    async def daily(self) -> AsyncIterator[None]:
+    def daily(self) -> AbstractAsyncContextManager[None]:
         """Prune once a day until the block is left."""
-        task = asyncio.create_task(self._prune_on(), name="retention")
-        try:
-            yield
-        finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+        return beside(self._prune_on(), "retention")
 
     async def _prune_on(self) -> None:
         # Without a wish to have conversations deleted no file is: the wrong database would make all of them orphans.

@@ -6,14 +6,14 @@ The message names the run, the tool and where to decide; never the arguments, wh
 import asyncio
 import hashlib
 import hmac
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
 import structlog
 
+from zeno.runs.beside import beside
 from zeno.runs.clock import iso, now
 from zeno.stores.approvals import Approval, Approvals
 
@@ -41,16 +41,9 @@ class Webhook:
     secret: str
     approvals: Approvals
 
-    @asynccontextmanager
-    async def notifying(self) -> AsyncIterator[None]:
+    def notifying(self) -> AbstractAsyncContextManager[None]:
         """Tell of every approval until the block is left. Delivered at least once; the id in the body tells repetitions."""
-        task = asyncio.create_task(self._notify_on(), name="webhook")
-        try:
-            yield
-        finally:
-            task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
+        return beside(self._notify_on(), "webhook")
 
     async def _notify_on(self) -> None:
         import httpx2

@@ -6,7 +6,7 @@ Knows records and the house, and nothing of who reads the figures. Names of mode
 import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AbstractContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager
 
 import structlog
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, start_http_server
@@ -18,6 +18,7 @@ from zeno.app import App
 from zeno.core.errors import ConfigError, ZenoError
 from zeno.core.events import ModelReplied, RunEnded, RunPaused, StepStarted, ToolFinished, ToolStarted
 from zeno.core.messages import Usage
+from zeno.runs.beside import beside
 from zeno.runs.clock import now
 from zeno.runs.cost import Price
 from zeno.stores.event_log import Record
@@ -191,15 +192,9 @@ class Metrics:
             server.server_close()
             thread.join()
 
-    @asynccontextmanager
-    async def measuring(self) -> AsyncIterator[None]:
+    def measuring(self) -> AbstractAsyncContextManager[None]:
         """Measure the lag of the event loop until the block is left."""
-        task = asyncio.create_task(self._measure(), name="event loop lag")
-        try:
-            yield
-        finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+        return beside(self._measure(), "event loop lag")
 
     async def _measure(self) -> None:
         clock = asyncio.get_running_loop().time

@@ -1,14 +1,12 @@
 """Serving: one process that listens, answers, drives runs, and stops so that every run can be taken up again."""
 
 import asyncio
-import logging
 import os
 import signal
 import socket
 from collections.abc import Callable
 from contextlib import AbstractContextManager, AsyncExitStack, nullcontext
 
-import structlog
 import uvicorn
 from starlette.types import ASGIApp
 
@@ -81,11 +79,6 @@ def listening(host: str, port: int) -> socket.socket:
     return listener
 
 
-def route_library_logs(level: int) -> None:
-    """Have what libraries log written like our own lines."""
-    logging.basicConfig(handlers=[_Lines()], level=max(level, logging.WARNING), force=True)
-
-
 class _Server(uvicorn.Server):
     """The server, which says when it takes connections and leaves signals to us."""
 
@@ -99,13 +92,6 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self._announce()
-
-
-class _Lines(logging.Handler):
-    """Hands the records of the standard library's logging on."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        structlog.get_logger(record.name).log(record.levelno, record.getMessage(), exc_info=record.exc_info)
 
 
 def _told_to_end(app: App, server: uvicorn.Server, number: int) -> None:

@@ -188,7 +188,7 @@ async def _need(request: Request, app: House, who: Principal, right: Right) -> N
 
 async def _page(app: House, run: Run, cursor: str | None, most: int) -> EventPage:
     after, _ = position(cursor)
-    records = await app.log.read(run.scope, run.id, after)
+    records = await app.log.read(run.scope, run.id, after, most + 1)
     shown = records[:most]
     following = shown[-1].seq if len(records) > most else None
     return EventPage(tuple(msgspec.Raw(whole(record)) for record in shown), following)
