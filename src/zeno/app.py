@@ -24,7 +24,7 @@ from zeno.models.registry import Models
 from zeno.runs.bells import Bells, LocalBells
 from zeno.runs.clock import new_id, now
 from zeno.runs.cost import Price
-from zeno.runs.decide import fitting
+from zeno.runs.decide import fitting, sparing
 from zeno.runs.dispatcher import AsyncioDispatcher, Dispatcher
 from zeno.runs.drive import Driver, Tell
 from zeno.runs.feed import LiveFeed, MemoryLiveFeed
@@ -47,7 +47,7 @@ from zeno.stores.inbox import Inbox
 from zeno.stores.jobs import Jobs, libpq_url
 from zeno.stores.leases import Leases
 from zeno.stores.retention import Retention
-from zeno.stores.rules import Rules
+from zeno.stores.rules import KeptRule, Rules
 from zeno.stores.runs import Run, Runs
 from zeno.stores.sessions import Sessions
 
@@ -178,14 +178,18 @@ class App:
         await self.inbox.put(run.id, command, now())
         await self._wake(run.id, run.session_id)
 
-    async def decide(self, scope: Scope, approval_id: str, decision: Decision, *, admin: bool = False) -> tuple[Approval, bool]:
+    async def decide(
+        self, scope: Scope, approval_id: str, decision: Decision, *, admin: bool = False, always: bool = False
+    ) -> tuple[Approval, bool]:
         """Decide about a call: the approval as it is then, and whether this was the decision that counted.
 
-        Raises `NotFound`, `Invalid` for arguments or an answer that do not fit, `Conflict` when it was decided otherwise.
+        With `always` a rule is kept as well, which spares the next question about the same. Raises `NotFound`, `Invalid` for
+        arguments or an answer that do not fit, `Conflict` when it was decided otherwise.
         """
         approval = await self.approvals.find(scope, approval_id, admin=admin)
         decision = fitting(approval, decision, self.tools)
-        decided, counted = await self.approvals.decide(scope, approval_id, decision, now=now(), admin=admin)
+        rule = KeptRule(new_id(), sparing(approval, decision), now()) if always else None
+        decided, counted = await self.approvals.decide(scope, approval_id, decision, now=now(), admin=admin, sparing=rule)
         if counted:
             kind = str(type(decision).__struct_config__.tag)
             await self.audit.write(
@@ -284,6 +288,7 @@ def _driver(database: Database, preparation: Preparation) -> Driver:
         inbox=inbox,
         approvals=Approvals(database=database),
         equip=preparation.kit,
+        permit=preparation.policy,
         pulse=Pulse(leases=leases, inbox=inbox),
     )
 

@@ -1,7 +1,9 @@
 """Approvals and rules over HTTP: the inbox, the form, the decision that counts, and the rule that spares the next question."""
 
 import asyncio
+import sys
 from typing import Any
+from uuid import uuid4
 
 import httpx2
 import pytest
@@ -158,6 +160,41 @@ async def test_always_is_refused_where_no_rule_could_spare_the_question(door: Do
         assert (await client.get("/api/v1/rules")).json()["rules"] == []
         assert (await client.post(path, json={"decision": "deny"})).status_code == 200
         await house.ended(run)
+
+
+@scene
+async def test_always_that_cannot_be_kept_decides_nothing(door: Door) -> None:
+    script = _mailing(door)
+    async with inside(door, model=script) as house, house.own as client:
+        run, approval = await _asked(client)
+        while (added := await client.post("/api/v1/rules", json={"verdict": "deny", "tool": uuid4().hex})).status_code == 201:
+            pass
+        assert (added.status_code, added.json()["code"]) == (409, "rules_full")
+        path = f"/api/v1/approvals/{approval}"
+        refused = await client.post(f"{path}/decision", json={"decision": "approve", "always": True})
+        assert (refused.status_code, refused.json()["code"]) == (409, "rules_full")
+        assert (await client.get(path)).json()["approval"]["status"] == "pending"
+        await client.post(f"{path}/decision", json={"decision": "deny"})
+        await house.ended(run)
+
+
+@pytest.mark.parametrize(("verdict", "told"), [("allow", "sent to li@example.com"), ("deny", "a rule of this installation forbids")])
+def test_a_rule_that_comes_while_a_run_is_at_work_counts_for_its_next_call(door: Door, verdict: str, told: str) -> None:
+    @scene
+    async def ruled() -> None:
+        door.with_tools(HOLD)
+        script = door.script(
+            calls(call("hold", word="x")), calls(call("send_mail", **MAIL)), {"text": "Done.", "expect": [told]}
+        )
+        async with inside(door, model=script) as house, house.own as client:
+            run = (await client.post("/api/v1/runs", json={"text": "go"})).json()["run_id"]
+            await sys.modules["zeno_tools_own_tools"].entered.wait()
+            made = await client.post("/api/v1/rules", json={"verdict": verdict, "tool": "send_mail"})
+            assert (await client.post("/api/v1/rules", json={"verdict": verdict, "tool": "send_mail"})).json() == made.json()
+            sys.modules["zeno_tools_own_tools"].release.set()
+            assert (await house.ended(run))["ending"] == "answered"
+
+    ruled()
 
 
 WRONG: list[dict[str, Any]] = [

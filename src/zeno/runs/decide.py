@@ -1,5 +1,6 @@
-"""What a decision must be to fit the call that it is about."""
+"""What a decision must be to fit the call that it is about, and the rule that spares the next question of its kind."""
 
+import glob
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,6 +9,7 @@ import msgspec
 from zeno.core.arguments import canonical, known_arguments
 from zeno.core.decisions import Answered, Approved, Decision, Denied, Edited, Expired
 from zeno.core.errors import Invalid, ToolFailed
+from zeno.core.policy import Rule
 from zeno.core.ports import Tool
 from zeno.stores.approvals import Approval
 
@@ -33,6 +35,20 @@ def fitting(approval: Approval, decision: Decision, tools: Mapping[str, Tool]) -
             return decision
         case Approved() | Edited() | Answered() | Expired():
             raise Invalid("decision_misplaced", kind=approval.kind)
+
+
+def sparing(approval: Approval, decision: Decision) -> Rule:
+    """The rule that allows exactly what is being approved. Raises `Invalid` where no rule could spare the question."""
+    if approval.kind != "action" or approval.cause != "danger" or not isinstance(decision, Approved | Edited):
+        raise Invalid("always_not_possible", cause=approval.cause)
+    text = decision.arguments if isinstance(decision, Edited) else approval.arguments
+    arguments: dict[str, Any] = msgspec.json.decode(text)
+    patterns = {name: glob.escape(value if isinstance(value, str) else _json(value)) for name, value in arguments.items()}
+    return Rule("allow", glob.escape(approval.tool), patterns)
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()
 
 
 def _checked(approval: Approval, text: str, tools: Mapping[str, Tool]) -> str:

@@ -8,12 +8,13 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 import structlog
 
 from zeno.core import loop
+from zeno.core.agents import AgentSpec
 from zeno.core.commands import Cancel, Command, Decide, Say
 from zeno.core.decisions import Answered, Denied
 from zeno.core.endings import Ending
@@ -29,7 +30,9 @@ from zeno.core.events import (
 )
 from zeno.core.kit import Kit
 from zeno.core.messages import TextPart
+from zeno.core.policy import Policy
 from zeno.core.ports import Answer, Delta, ToolSpec
+from zeno.core.scope import Scope
 from zeno.core.state import RunState, apply, fold
 from zeno.runs.clock import now
 from zeno.runs.owner import is_dead, this_process
@@ -45,6 +48,7 @@ Tell = Callable[[Record | Delta], None]
 Witness = Callable[[Run, Record], None]
 """Told of each record after it was written. Must neither wait nor raise."""
 Equip = Callable[[Run], Awaitable[Kit]]
+Permit = Callable[[Scope, AgentSpec], Awaitable[Policy]]
 Pending = Sequence[tuple[int, Command]]
 
 log = structlog.get_logger("zeno.runs")
@@ -107,13 +111,14 @@ class Book:
 
 @dataclass(frozen=True, kw_only=True)
 class Driver:
-    """Drives runs of one process. `equip` makes the kit of a run."""
+    """Drives runs of one process. `equip` makes the kit of a run, `permit` says anew what it may do."""
 
     leases: Leases
     log: EventLog
     inbox: Inbox
     approvals: Approvals
     equip: Equip
+    permit: Permit
     pulse: Pulse
     halting: asyncio.Event = field(default_factory=asyncio.Event)
     witnesses: list[Witness] = field(default_factory=list)
@@ -191,7 +196,7 @@ class Driver:
 
     async def _work(self, kit: Kit, book: Book) -> None:
         """Let the loop go on until it ends or pauses, or until a command interrupts it."""
-        work = asyncio.create_task(_tell_all(kit, book, self.halting))
+        work = asyncio.create_task(self._tell_all(kit, book))
         watch = asyncio.create_task(self._watch(book))
         try:
             await asyncio.wait({work, watch}, return_when=asyncio.FIRST_COMPLETED)
@@ -204,6 +209,39 @@ class Driver:
         for task in (watch, work):
             if not task.cancelled():
                 task.result()
+
+    async def _tell_all(self, kit: Kit, book: Book) -> None:
+        """Write what the loop tells. What ends a run from outside the loop is told here as well."""
+        with contextlib.suppress(CommandsWaiting):
+            try:
+                going_on = True
+                while going_on:
+                    # Anew each time: a rule may have come with what was absorbed, or while the model thought.
+                    policy = await self.permit(book.run.scope, book.run.agent)
+                    going_on = await self._tell_some(replace(kit, policy=policy), book)
+            except RunError as error:
+                log.warning("run_failed", code=error.code, **error.params)
+                await book.write([loop.ended(book.state, _ending(error), error.code, **error.params)])
+            except (RunLost, CommandsWaiting, StoreUnavailable):
+                raise
+            except Exception as error:
+                # A fault of ours or of the machine. The user learns that the run is over; the log keeps what happened.
+                log.exception("run_broken")
+                await book.write([loop.ended(book.state, "failed", "internal_error", kind=type(error).__name__)])
+
+    async def _tell_some(self, kit: Kit, book: Book) -> bool:
+        """Let the loop go on up to calls that are to be judged; whether to go on with them, by the rules as they are then."""
+        async with aclosing(loop.run(book.state, kit)) as told:
+            async for item in told:
+                if isinstance(item, Delta):
+                    book.tell(item)
+                    continue
+                await book.write([item])
+                if book.interruptible(item, halting=self.halting.is_set()):
+                    return False
+                if isinstance(item, ModelReplied) and book.state.open_calls:
+                    return True
+        return False
 
     async def _watch(self, book: Book) -> None:
         """Return when a command in the inbox asks the run to stop, note when one brings words.
@@ -221,29 +259,6 @@ class Driver:
             # Without a bound of its own: the pulse rings once a second where anything waits.
             await beat.bell.wait()
         raise RunLost("run_lost", run=book.run.id)
-
-
-async def _tell_all(kit: Kit, book: Book, halting: asyncio.Event) -> None:
-    """Write what the loop tells. What ends a run from outside the loop is told here as well."""
-    with contextlib.suppress(CommandsWaiting):
-        try:
-            async with aclosing(loop.run(book.state, kit)) as told:
-                async for item in told:
-                    if isinstance(item, Delta):
-                        book.tell(item)
-                        continue
-                    await book.write([item])
-                    if book.interruptible(item, halting=halting.is_set()):
-                        return
-        except RunError as error:
-            log.warning("run_failed", code=error.code, **error.params)
-            await book.write([loop.ended(book.state, _ending(error), error.code, **error.params)])
-        except (RunLost, CommandsWaiting, StoreUnavailable):
-            raise
-        except Exception as error:
-            # A fault of ours or of the machine. The user learns that the run is over; the log keeps what happened.
-            log.exception("run_broken")
-            await book.write([loop.ended(book.state, "failed", "internal_error", kind=type(error).__name__)])
 
 
 def _ending(error: RunError) -> Ending:

@@ -1,6 +1,5 @@
 """Deciding: from what a caller sends about an approval to a decision, and to a rule when the next question is to be spared."""
 
-import glob
 import json
 from typing import Any, Literal, Self
 
@@ -10,17 +9,11 @@ from pydantic import Field, model_validator
 from zeno.app import App
 from zeno.core.decisions import Answered, Approved, Decision, Denied, Edited
 from zeno.core.errors import Invalid
-from zeno.core.policy import Rule
 from zeno.core.ports import Answer
-from zeno.runs.clock import new_id, now
 from zeno.runs.decide import LONGEST_REASON
 from zeno.server.auth import Principal
 from zeno.server.bodies import Body
 from zeno.stores.approvals import Approval
-from zeno.stores.rules import KeptRule
-
-MOST_RULES = 500
-"""Rules that one user may keep."""
 
 
 class AnswerBody(Body):
@@ -64,13 +57,7 @@ class Decided(msgspec.Struct, frozen=True):
 async def decided(app: App, who: Principal, approval_id: str, body: DecisionBody) -> Decided:
     """Decide. Raises `NotFound`, `Invalid` for what does not fit, and `Conflict` when it was decided otherwise."""
     admin = "admin" in who.rights
-    asked = await app.approvals.find(who.scope, approval_id, admin=admin)
-    if body.always and not (asked.kind == "action" and asked.cause == "danger"):
-        raise Invalid("always_not_possible", cause=asked.cause)
-    approval, counted = await app.decide(who.scope, approval_id, _decision(body), admin=admin)
-    if body.always:
-        await _keep(app, who, _sparing(approval))
-    return Decided(approval, counted)
+    return Decided(*await app.decide(who.scope, approval_id, _decision(body), admin=admin, always=body.always))
 
 
 def json_text(value: dict[str, Any]) -> str:
@@ -94,24 +81,3 @@ def _decision(body: DecisionBody) -> Decision:
         case "answer":
             given = body.answer or AnswerBody(choices=[], text="")
             return Answered(Answer(tuple(given.choices), given.text))
-
-
-def _sparing(approval: Approval) -> Rule:
-    """The rule that allows exactly what was approved."""
-    text = approval.decision.arguments if isinstance(approval.decision, Edited) else approval.arguments
-    arguments: dict[str, Any] = msgspec.json.decode(text)
-    patterns = {name: glob.escape(value if isinstance(value, str) else _json(value)) for name, value in arguments.items()}
-    return Rule("allow", glob.escape(approval.tool), patterns)
-
-
-async def _keep(app: App, who: Principal, rule: Rule) -> None:
-    """Keep a rule, once."""
-    kept = await app.rules.of(who.scope)
-    if all(each.rule != rule for each in kept) and len(kept) < MOST_RULES:
-        made = KeptRule(new_id(), rule, now())
-        await app.rules.add(who.scope, made)
-        await app.audit.write(who.scope, "rule_added", made.id, at=now(), result="done")
-
-
-def _json(value: object) -> str:
-    return msgspec.json.encode(value).decode()

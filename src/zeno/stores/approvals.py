@@ -11,8 +11,10 @@ from zeno.core.decisions import Decision, Expired
 from zeno.core.errors import Conflict, NotFound
 from zeno.core.ports import Effect
 from zeno.core.scope import Scope
+from zeno.stores.audit import put_line
 from zeno.stores.database import Database, reading, writing
 from zeno.stores.inbox import put_command
+from zeno.stores.rules import KeptRule, put_rule
 from zeno.stores.tables import approvals
 
 Status = Literal["pending", "decided", "expired", "cancelled", "void"]
@@ -77,12 +79,20 @@ class Approvals:
 
     @writing
     def decide(
-        self, connection: Connection, scope: Scope, approval_id: str, decision: Decision, *, now: int, admin: bool = False
+        self,
+        connection: Connection,
+        scope: Scope,
+        approval_id: str,
+        decision: Decision,
+        *,
+        now: int,
+        admin: bool = False,
+        sparing: KeptRule | None = None,
     ) -> tuple[Approval, bool]:
         """Decide, if nobody has: the approval as it is then, and whether it was this call that decided it.
 
-        The decision and the command for the run are written together. Raises `NotFound`, `Conflict` when it was decided
-        otherwise, closed, or has expired.
+        The decision, the command for the run and the rule `sparing` the next question are written together. Raises `NotFound`,
+        `Conflict` when it was decided otherwise, closed, or has expired, and when there is no room for the rule.
         """
         body = msgspec.json.encode(decision).decode()
         found = _find(connection, scope, approval_id, admin=admin)
@@ -94,9 +104,11 @@ class Approvals:
         if won:
             put_command(connection, found.run_id, Decide(approval_id, decision, scope.user), now)
         found = _find(connection, scope, approval_id, admin=admin)
-        if won or (found.status == "decided" and found.decision == decision):
-            return found, won
-        raise _closed(found)
+        if not won and (found.status != "decided" or found.decision != decision):
+            raise _closed(found)
+        if sparing is not None and put_rule(connection, scope, sparing) is sparing:
+            put_line(connection, scope, "rule_added", sparing.id, at=now, result="done")
+        return found, won
 
     async def expire(self, now: int) -> list[str]:
         """Say no where nobody decided in time: the ids of the runs that have to be told, and now find it in their inbox."""

@@ -46,9 +46,7 @@ class Audit:
         run_id: str = "",
     ) -> None:
         """Add a line about something that is not a tool's call."""
-        own = {"team_id": scope.team, "user_id": scope.user, "at": at, "action": action[:64], "target": target[:255]}
-        more = {"run_id": run_id, "call_id": "", "effect": "", "digest": "", "decision": decision[:48], "result": result[:64]}
-        connection.execute(insert(audit).values(own | more))
+        put_line(connection, scope, action, target, at=at, decision=decision, result=result, run_id=run_id)
 
     @reading
     def newest(
@@ -71,3 +69,20 @@ class Audit:
             query = query.where(audit.c.run_id == run_id)
         rows = connection.execute(query.order_by(audit.c.id.desc()).limit(most))
         return [AuditEntry(*(getattr(row, name) for name in AuditEntry.__struct_fields__)) for row in rows]
+
+
+def put_line(
+    connection: Connection,
+    scope: Scope,
+    action: str,
+    target: str,
+    *,
+    at: int,
+    decision: str = "",
+    result: str = "",
+    run_id: str = "",
+) -> None:
+    """Add a line as part of a transaction."""
+    own = {"team_id": scope.team, "user_id": scope.user, "at": at, "action": action[:64], "target": target[:255]}
+    more = {"run_id": run_id, "call_id": "", "effect": "", "digest": "", "decision": decision[:48], "result": result[:64]}
+    connection.execute(insert(audit).values(own | more))

@@ -7,14 +7,14 @@ from fastapi import APIRouter
 from pydantic import Field, StringConstraints
 from starlette.responses import Response
 
-from zeno.core.errors import Conflict, Invalid, NotFound
+from zeno.core.errors import Invalid, NotFound
 from zeno.core.policy import Permission, Rule
 from zeno.runs.clock import new_id, now
 from zeno.server.answers import House, answer, described, nothing
 from zeno.server.audited import audited
 from zeno.server.auth import Decider, Reader
 from zeno.server.bodies import Body
-from zeno.server.deciding import MOST_RULES, json_text
+from zeno.server.deciding import json_text
 from zeno.stores.rules import KeptRule
 
 router = APIRouter(prefix="/api/v1/rules", tags=["rules"])
@@ -56,12 +56,10 @@ async def listing(app: House, who: Reader) -> Response:
 
 @router.post("", **described(KeptRule, "Keep a rule", status=201, example=_KEPT, problems=(409,)))
 async def keep(app: House, who: Decider, body: NewRule) -> Response:
-    """It counts for calls from now on, also in runs that are on."""
+    """It counts from the next reply of the model on, also in runs that are on. One that says the same is kept once."""
     kept = KeptRule(new_id(), Rule(body.verdict, body.tool, body.arguments), now())
     async with audited(app, who, "rule_added", kept.id):
-        if len(await app.rules.of(who.scope)) >= MOST_RULES:
-            raise Conflict("rules_full", most=MOST_RULES)
-        await app.rules.add(who.scope, kept)
+        kept = await app.rules.add(who.scope, kept)
     return answer(kept, 201, {"location": f"/api/v1/rules/{kept.id}"})
 
 
