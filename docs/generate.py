@@ -1,5 +1,13 @@
-"""Writes `docs/reference.md` from the code: settings, events, endings, errors, tools. Run it after changing any of them."""
+"""Writes what is made from the code. Run it after changing settings, events, endings, errors, tools, routes or texts.
 
+`docs/reference.md` is for people, `docs/openapi.json` for programs, `web/src/i18n/catalogue.gen.json` the texts that the page
+shares with the command line.
+"""
+
+import asyncio
+import json
+import re
+import tempfile
 import typing
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,16 +15,50 @@ from pathlib import Path
 import msgspec
 from pydantic import BaseModel
 
+from zeno.app import opened
 from zeno.cli.edge import BAD_CONFIGURATION, BAD_REQUEST, EXIT_CODES
 from zeno.core.commands import Command
 from zeno.core.endings import Ending
 from zeno.core.events import Event
-from zeno.i18n import catalogue
+from zeno.i18n import LANGUAGES, catalogue
+from zeno.server.application import routed
 from zeno.settings import AgentSettings, ModelSettings, PriceSettings, RuleSettings, Settings
 from zeno.tools.builtin.mail import MailServer
 from zeno.tools.catalog import Surroundings, toolset
 
-TARGET = Path(__file__).parent / "reference.md"
+ROOT = Path(__file__).parents[1]
+
+SHARED = ("cli.ending", "cli.cause", "cli.error", "cli.effect", "cli.outcome", "cli.cause_of_asking", "cli.verdict")
+"""Groups of texts that the page needs as well."""
+
+
+def pages() -> dict[Path, str]:
+    """Everything that is generated, by where it goes."""
+    return {
+        ROOT / "docs" / "reference.md": reference(),
+        ROOT / "docs" / "openapi.json": asyncio.run(openapi()),
+        ROOT / "web" / "src" / "i18n" / "catalogue.gen.json": texts(),
+    }
+
+
+async def openapi() -> str:
+    """The API's document."""
+    with tempfile.TemporaryDirectory() as home:
+        async with opened(Settings(home=Path(home), model="offline")) as app:
+            return json.dumps(routed(app).openapi(), ensure_ascii=False, indent=1, sort_keys=True) + "\n"
+
+
+def texts() -> str:
+    """The shared texts, by language, group and key, as the page's catalogue spells them."""
+    made: dict[str, dict[str, dict[str, str]]] = {}
+    for language in LANGUAGES:
+        groups = made.setdefault(language, {})
+        for key, words in sorted(catalogue(language).items()):
+            group, _, name = key.rpartition(".")
+            if group in SHARED:
+                # There, these two letters have a meaning.
+                groups.setdefault(group.partition(".")[2], {})[name] = re.sub(r"[@|]", r"{'\g<0>'}", words)
+    return json.dumps(made, ensure_ascii=False, indent=1) + "\n"
 
 
 def reference() -> str:
@@ -92,4 +134,5 @@ def _tools() -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    TARGET.write_text(reference(), "utf-8")
+    for target, words in pages().items():
+        target.write_text(words, "utf-8")

@@ -1,0 +1,49 @@
+/** Who is asking, and what the installation says of itself. */
+import { defineStore } from 'pinia'
+import { computed, ref } from 'vue'
+
+import { api, onLoggedOut, ProblemError, useCsrf } from '@/api/client'
+import type { Me, PublicSettings } from '@/api/types'
+
+export type Proof = { token: string } | { name: string; password: string; team: string | null }
+
+export const useAccount = defineStore('account', () => {
+  const me = ref<Me | null>(null)
+  const settings = ref<PublicSettings | null>(null)
+  const admin = computed(() => me.value?.rights.includes('admin') ?? false)
+  onLoggedOut(() => (me.value = null))
+
+  async function arrive(): Promise<void> {
+    const token = new URLSearchParams(location.hash.slice(1)).get('token')
+    if (token) {
+      // At once: nobody who looks over a shoulder, and no history, should have it.
+      history.replaceState(history.state, '', location.pathname + location.search)
+      await logIn({ token }).catch(() => undefined)
+    }
+    if (!me.value) await recognise()
+  }
+
+  async function recognise(): Promise<void> {
+    try {
+      await known(await api.get<Me>('/me'))
+    } catch (error) {
+      if (!(error instanceof ProblemError) || error.status !== 401) throw error
+    }
+  }
+
+  async function known(answer: Me): Promise<void> {
+    useCsrf(answer.csrf)
+    me.value = answer
+    settings.value = await api.get<PublicSettings>('/settings')
+  }
+
+  async function logIn(proof: Proof): Promise<void> {
+    await known(await api.post<Me>('/login', proof))
+  }
+
+  async function logOut(): Promise<void> {
+    await api.post('/logout')
+    me.value = null
+  }
+  return { me, settings, admin, arrive, logIn, logOut, recognise }
+})
