@@ -8,6 +8,7 @@ export default defineConfig({
   plugins: [vue()],
   resolve: { alias: { '@': fileURLToPath(new URL('./src', import.meta.url)) } },
   build: { outDir: '../src/zeno/web', emptyOutDir: true, target: 'es2022', manifest: true, chunkSizeWarningLimit: 2000 },
-  server: { proxy: { '/api': 'http://127.0.0.1:8321', '/openapi.json': 'http://127.0.0.1:8321' } },
+  // Another server than the usual one, for `npx vite`: ZENO_API.
+  server: { proxy: { '/api': process.env['ZENO_API'] ?? 'http://127.0.0.1:8321' } },
   test: { environment: 'jsdom', include: ['tests/**/*.test.ts'] },
 })
