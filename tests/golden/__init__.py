@@ -1,0 +1,1 @@
+"""Logs that two folds must read alike."""
