@@ -6,16 +6,30 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 TASK ?= Summarise sales.csv by channel and write the weekly report in Word with a line chart
 
-.PHONY: demo serve test check chaos peers bench format lock clean
+PAGE := src/zeno/web/index.html
+PAGE_SOURCES := $(shell find web/src web/public -type f) $(wildcard web/*.json web/*.ts web/*.html)
+
+.PHONY: demo serve test check page wheel chaos peers bench format lock clean
 
 demo: $(VENV)/.installed
 	cd examples && ZENO_HOME=$(CURDIR)/.zeno ../$(BIN)/zeno run "$(TASK)" --model offline --out $(CURDIR)/demo
 
+# Without a built page (no Node, no registry) it serves all the same: the API, and a word about the page.
 serve: $(VENV)/.installed
+	-@$(MAKE) --no-print-directory page
 	$(BIN)/zeno serve
 
+# The page, built into the package: whoever installs it needs no Node.
+page: $(PAGE)
+
+$(PAGE): $(PAGE_SOURCES) web/run.sh | $(BIN)/python
+	sh web/run.sh build
+
+wheel: $(VENV)/.installed $(PAGE)
+	$(BIN)/python -m hatchling build -t wheel
+
 # With throwaway servers of its own: PostgreSQL, MariaDB, Redis, from installed packages.
-test: $(VENV)/.developing
+test: $(VENV)/.developing $(PAGE)
 	$(BIN)/python -m tests.with_services $(BIN)/pytest -n auto -rs
 
 # Format, lint, types, contracts and the fast tests; meant to be run before every commit.
@@ -24,6 +38,7 @@ check: $(VENV)/.developing
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	sh web/run.sh check
 	$(BIN)/pytest -n auto -m "not slow and not office"
 
 # A thousand seeded trials of `kill -9` of one process and of three instances; a hundred of each are part of `make test`.
@@ -51,9 +66,10 @@ format: $(VENV)/.developing
 lock:
 	uv pip compile --universal --generate-hashes --no-emit-index-url --no-header --group build pyproject.toml -o requirements.lock
 	uv pip compile --universal --generate-hashes --no-emit-index-url --no-header --group dev pyproject.toml -o requirements-dev.lock
+	uv pip compile --universal --generate-hashes --no-emit-index-url --no-header --group pyproject.toml:node -o requirements-node.lock
 
 clean:
-	rm -rf $(VENV) .zeno demo build dist
+	rm -rf $(VENV) .zeno demo build dist web/node_modules src/zeno/web
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed and was not found."; exit 1; }
