@@ -1,6 +1,7 @@
 """Servers that some tests need: where they are. A test is skipped where there is none, and fails for want of it on CI."""
 
 import os
+import shutil
 import socket
 from typing import NoReturn
 from urllib.parse import urlsplit
@@ -16,6 +17,14 @@ def postgres_url() -> str:
 def mariadb_url() -> str:
     """A MariaDB database that tests may make databases beside; `ZENO_TEST_MARIADB` names another."""
     return _there("MariaDB", os.environ.get("ZENO_TEST_MARIADB") or "mariadb://root@127.0.0.1:3306/test", 3306)
+
+
+def program(*names: str) -> str:
+    """Where the first of these programs is that is installed."""
+    found = next(filter(None, map(shutil.which, names)), None)
+    if found is None:
+        _missing(f"{names[0]} is not installed")
+    return found
 
 
 def _there(service: str, url: str, usual_port: int) -> str:

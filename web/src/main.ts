@@ -1,4 +1,6 @@
 /** Puts the page together. */
+// Before the router, which keeps the address it finds.
+import '@/arrival'
 import '@/styles.css'
 
 import { createPinia } from 'pinia'

@@ -4,6 +4,7 @@ import { computed, ref } from 'vue'
 
 import { api, onLoggedOut, ProblemError, useCsrf } from '@/api/client'
 import type { Me, PublicSettings } from '@/api/types'
+import { takeToken } from '@/arrival'
 
 export type Proof = { token: string } | { name: string; password: string; team: string | null }
 
@@ -14,12 +15,8 @@ export const useAccount = defineStore('account', () => {
   onLoggedOut(() => (me.value = null))
 
   async function arrive(): Promise<void> {
-    const token = new URLSearchParams(location.hash.slice(1)).get('token')
-    if (token) {
-      // At once: nobody who looks over a shoulder, and no history, should have it.
-      history.replaceState(history.state, '', location.pathname + location.search)
-      await logIn({ token }).catch(() => undefined)
-    }
+    const token = takeToken()
+    if (token) await logIn({ token }).catch(() => undefined)
     if (!me.value) await recognise()
   }
 
