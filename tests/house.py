@@ -2,23 +2,22 @@
 
 import asyncio
 import json
-import os
-import random
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx2
 
-from tests import databases
+from tests.instances import AnyInstance, doors, instances, placed
 from tests.scene import BOUND
-from zeno.app import App, opened
+from zeno.app import App
 from zeno.cli.logs import configure_logs
-from zeno.server.application import application
 from zeno.server.tokens import local_token
 from zeno.settings import Settings
+
+ORIGIN = "http://127.0.0.1:8321"
 
 
 @dataclass(frozen=True)
@@ -94,33 +93,16 @@ def furnished(home: Path, replies: Sequence[dict[str, Any]], tools: str = "", **
     script.write_text("\n".join(json.dumps(reply, ensure_ascii=False) for reply in replies), "utf-8")
     own.write_text(f"from zeno.tools.function import tool\nfrom zeno.core.ports import ToolContext\n{tools}", "utf-8")
     modules: dict[str, Any] = {"tools": {"modules": [str(own)]}} if tools else {}
-    if databases.current:
-        modules["database_url"] = databases.current[-1]
-        if databases.instances[-1] > 1 and (redis := os.environ.get("ZENO_TEST_REDIS")):
-            modules["redis_url"] = redis
-    return Settings(
-        **{"home": home, "model": f"scripted:{script}", "server": {"rate_limit": "1000000/minute"}} | modules | settings
-    )
-
-
-class AnyInstance(httpx2.AsyncBaseTransport):
-    """Takes each request to one of several instances, whichever it happens to be."""
-
-    def __init__(self, apps: Sequence[App]) -> None:
-        self._doors = [httpx2.ASGITransport(app=application(app)) for app in apps]
-        self._chance = random.Random(0)
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        return await self._chance.choice(self._doors).handle_async_request(request)
+    quick: dict[str, Any] = {"server": {"rate_limit": "1000000/minute"}}
+    return Settings(**{"home": home, "model": f"scripted:{script}"} | quick | modules | placed() | settings)
 
 
 @asynccontextmanager
 async def served(settings: Settings) -> AsyncIterator[House]:
     """A house that drives its runs and answers: one instance, or as many as the test at work is to have."""
     configure_logs("error")
-    async with AsyncExitStack() as closing:
-        several = databases.instances[-1] if databases.instances else 1
-        apps = [await closing.enter_async_context(opened(settings, serving=True)) for _ in range(several)]
+    async with instances(settings) as apps:
         own = {"Authorization": f"Bearer {local_token(settings)}"}
-        client = httpx2.AsyncClient(transport=AnyInstance(apps), base_url="http://127.0.0.1:8321", headers=own, timeout=BOUND)
-        yield House(apps[0], await closing.enter_async_context(client), settings.home)
+        transport = AnyInstance(doors(apps))
+        async with httpx2.AsyncClient(transport=transport, base_url=ORIGIN, headers=own, timeout=BOUND) as client:
+            yield House(apps[0], client, settings.home)

@@ -5,26 +5,30 @@ import re
 import signal
 import subprocess
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import httpx2
+from starlette.types import ASGIApp
 
 from tests.door import ZENO, Door
+from tests.instances import AnyInstance, doors, instances, placed
 from tests.scene import BOUND
-from zeno.app import App, opened
-from zeno.server.application import application
+from zeno.app import App
 from zeno.server.tokens import local_token
 from zeno.settings import Settings
 
 Event = dict[str, Any]
 
 HOLD = '''
-import asyncio
-entered, release = asyncio.Event(), asyncio.Event()
+import asyncio, sys, types
+own = types.SimpleNamespace(entered=asyncio.Event(), release=asyncio.Event())
+# Several instances in one process load this several times, and hold and let go together.
+own = sys.modules.setdefault("held by " + __file__, own)
+entered, release = own.entered, own.release
 
 @tool()
 async def hold(word: str) -> str:
@@ -174,14 +178,20 @@ def parsed(lines: Iterator[str]) -> Iterator[Event]:
 class Inside:
     """The application within this process. Paths of its callers are whole."""
 
-    app: App
-    asgi: Any
+    apps: Sequence[App]
+    asgi: Sequence[ASGIApp]
+
+    @property
+    def app(self) -> App:
+        """The first of its instances."""
+        return self.apps[0]
 
     def caller(self, secret: str | None = None, **headers: str) -> httpx2.AsyncClient:
         """Somebody with a secret, or with none."""
         own = {"Authorization": f"Bearer {secret}"} if secret is not None else {}
-        transport = httpx2.ASGITransport(app=self.asgi, client=("127.0.0.1", 4711))
-        return httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1:8321", headers=own | headers, timeout=BOUND)
+        return httpx2.AsyncClient(
+            transport=AnyInstance(self.asgi), base_url="http://127.0.0.1:8321", headers=own | headers, timeout=BOUND
+        )
 
     @property
     def own(self) -> httpx2.AsyncClient:
@@ -201,6 +211,6 @@ class Inside:
 async def inside(door: Door, **settings: Any) -> AsyncIterator[Inside]:
     """The application, open and at work, for the length of the block; `settings` are those of the house."""
     modules = json.loads(door.env.get("ZENO_TOOLS__MODULES", "[]"))
-    given: dict[str, Any] = {"model": "offline", "tools": {"modules": modules}} | settings
-    async with opened(Settings(home=door.home, **given), serving=True) as app:
-        yield Inside(app, application(app))
+    given: dict[str, Any] = {"model": "offline", "tools": {"modules": modules}} | placed() | settings
+    async with instances(Settings(home=door.home, **given)) as apps:
+        yield Inside(apps, doors(apps))

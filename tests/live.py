@@ -3,25 +3,27 @@
 import asyncio
 import contextlib
 import json
+import random
 import zlib
 from asyncio import StreamReader, StreamWriter
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import uvicorn
+from starlette.types import ASGIApp
 
 from tests.door import Door
 from tests.http import Inside
+from tests.instances import doors, instances, placed
 from tests.scene import BOUND
-from zeno.app import opened
+from zeno.app import App
 from zeno.cli.logs import configure_logs
 from zeno.core.messages import Message, TextPart, ToolCall
 from zeno.core.ports import Delta, ModelRequest, Reply, TextDelta
-from zeno.server.application import application
 from zeno.server.tokens import local_token
 from zeno.settings import Settings
 
@@ -142,7 +144,12 @@ async def stream(
 class Live(Inside):
     """The application at a port of this machine."""
 
-    port: int
+    ports: Sequence[int]
+
+    @property
+    def port(self) -> int:
+        """The port of any of its instances."""
+        return random.choice(self.ports)
 
     @property
     def token(self) -> str:
@@ -191,21 +198,28 @@ async def live(door: Door, **settings: Any) -> AsyncIterator[Live]:
         "model": "offline",
         "tools": {"modules": modules},
         "server": {"rate_limit": "1000000/minute"},
+        **placed(),
     } | settings
-    async with opened(Settings(home=door.home, **given), serving=True) as app:
-        asgi = application(app)
-        config = uvicorn.Config(
-            asgi, host="127.0.0.1", port=0, lifespan="off", ws="none", log_config=None, access_log=False, backlog=2048
-        )
-        server = _Server(config)
-        serving = asyncio.create_task(server.serve())
-        await server.listening.wait()
-        try:
-            yield Live(app, asgi, server.servers[0].sockets[0].getsockname()[1])
-        finally:
-            app.feed.close()
-            server.should_exit = True
-            await serving
+    async with instances(Settings(home=door.home, **given)) as apps, AsyncExitStack() as closing:
+        asgi = doors(apps)
+        ports = [await closing.enter_async_context(_listening(app, each)) for app, each in zip(apps, asgi, strict=True)]
+        yield Live(apps, asgi, ports)
+
+
+@asynccontextmanager
+async def _listening(app: App, asgi: ASGIApp) -> AsyncIterator[int]:
+    config = uvicorn.Config(
+        asgi, host="127.0.0.1", port=0, lifespan="off", ws="none", log_config=None, access_log=False, backlog=2048
+    )
+    server = _Server(config)
+    serving = asyncio.create_task(server.serve())
+    await server.listening.wait()
+    try:
+        yield server.servers[0].sockets[0].getsockname()[1]
+    finally:
+        app.feed.close()
+        server.should_exit = True
+        await serving
 
 
 class _Server(uvicorn.Server):
@@ -259,5 +273,6 @@ class GatedModel:
 def gated(house: Inside) -> GatedModel:
     """Give the house a model called `gated`."""
     model = GatedModel()
-    house.app.models.clients["gated"] = model
+    for app in house.apps:
+        app.models.clients["gated"] = model
     return model

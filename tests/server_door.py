@@ -1,7 +1,7 @@
 """The public door for tests of who may do what: HTTP in this process, on a house that is really open."""
 
 import functools
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,10 +11,10 @@ import httpx2
 from argon2 import PasswordHasher
 from starlette.types import ASGIApp
 
-from zeno.app import App, opened
+from tests.instances import AnyInstance, doors, instances, placed
+from zeno.app import App
 from zeno.core.scope import Scope
 from zeno.runs.clock import new_id, now
-from zeno.server.application import application
 from zeno.server.tokens import csrf_token, digest, local_token, new_secret
 from zeno.settings import Settings
 from zeno.stores.accounts import Role, Team, User
@@ -34,14 +34,18 @@ def hash_of_all() -> str:
 class Server:
     """A server that answers in this process."""
 
-    app: App
-    asgi: ASGIApp
+    apps: Sequence[App]
+    asgi: Sequence[ASGIApp]
+
+    @property
+    def app(self) -> App:
+        """The first of its instances."""
+        return self.apps[0]
 
     def caller(self, secret: str | None = None, *, address: str = "127.0.0.1", **headers: str) -> httpx2.AsyncClient:
         """Somebody with a secret of a program, or with none."""
-        transport = httpx2.ASGITransport(app=self.asgi, client=(address, 4711))
         own = {"Authorization": f"Bearer {secret}"} if secret is not None else {}
-        return httpx2.AsyncClient(transport=transport, base_url=ORIGIN, headers=own | headers, timeout=30)
+        return httpx2.AsyncClient(transport=AnyInstance(self.asgi, address), base_url=ORIGIN, headers=own | headers, timeout=30)
 
     @asynccontextmanager
     async def browser(self, **proof: str) -> AsyncIterator[httpx2.AsyncClient]:
@@ -83,8 +87,8 @@ class Server:
 @asynccontextmanager
 async def server(home: Path, **settings: Any) -> AsyncIterator[Server]:
     """A server with these settings of `[server]`."""
-    async with opened(Settings(home=home, model="offline", server=settings)) as app:
-        yield Server(app, application(app))
+    async with instances(Settings(home=home, model="offline", server=settings, **placed()), serving=False) as apps:
+        yield Server(apps, doors(apps))
 
 
 async def code(answer: Awaitable[httpx2.Response]) -> tuple[int, str]:

@@ -16,7 +16,7 @@ from zeno.server.tokens import digest, new_key
 from zeno.stores.accounts import Right, Team
 from zeno.stores.credentials import Key
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.instances]
 
 
 async def actions(house: Server, scope: Scope) -> list[tuple[str, str, str]]:
@@ -139,6 +139,7 @@ async def test_a_removed_member_is_out_at_once_and_their_keys_stay_dead(tmp_path
             assert await code(program.get("/api/v1/me")) == (401, "credential_invalid")
 
 
+@pytest.mark.one_instance
 @scene
 async def test_a_credential_without_a_membership_opens_nothing(tmp_path: Path) -> None:
     async with server(tmp_path, auth="team") as house:

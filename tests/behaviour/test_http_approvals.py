@@ -12,6 +12,8 @@ from tests.door import Door, call, calls
 from tests.http import HOLD, inside
 from tests.scene import scene
 
+pytestmark = pytest.mark.instances
+
 MAIL = {"to": "li@example.com", "text": "[hi] *"}
 
 
@@ -178,7 +180,9 @@ async def test_always_that_cannot_be_kept_decides_nothing(door: Door) -> None:
         await house.ended(run)
 
 
-@pytest.mark.parametrize(("verdict", "told"), [("allow", "sent to li@example.com"), ("deny", "a rule of this installation forbids")])
+@pytest.mark.parametrize(
+    ("verdict", "told"), [("allow", "sent to li@example.com"), ("deny", "a rule of this installation forbids")]
+)
 def test_a_rule_that_comes_while_a_run_is_at_work_counts_for_its_next_call(door: Door, verdict: str, told: str) -> None:
     @scene
     async def ruled() -> None:

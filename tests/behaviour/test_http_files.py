@@ -13,6 +13,8 @@ from tests.door import Door, call, calls
 from tests.http import HOLD, Inside, inside
 from tests.scene import scene
 
+pytestmark = pytest.mark.instances
+
 
 async def _session(house: Inside, client: httpx2.AsyncClient) -> tuple[str, Path]:
     """The path of a session's files over HTTP, and where they lie."""
@@ -207,7 +209,7 @@ async def test_a_caller_that_goes_away_leaves_nothing_behind(door: Door) -> None
             "http_version": "1.1",
             "root_path": "",
         }
-        await house.asgi(scope, receive, send)
+        await house.asgi[0](scope, receive, send)
         assert sent[0]["status"] == 422
         assert _names(directory) == set()
 

@@ -26,6 +26,8 @@ from zeno.server.access import AccessLog
 from zeno.server.patience import BodyPatience
 from zeno.server.problems import problem
 
+pytestmark = pytest.mark.instances
+
 MEMBERS = {"type", "title", "status", "detail", "code", "params", "instance"}
 
 
@@ -37,7 +39,7 @@ async def test_every_refusal_is_a_problem(door: Door) -> None:
             (await house.caller("wrong").get("/api/v1/runs"), 401, "credential_invalid"),
             (await client.get("/api/v1/runs/none"), 404, "run_not_found"),
             (await client.get("/api/v1/none"), 404, "route_not_found"),
-            (await client.get("/none"), 404, "route_not_found"),
+            (await client.get("/none.js"), 404, "route_not_found"),
             (await client.put("/api/v1/runs"), 405, "method_not_allowed"),
             (
                 await client.post("/api/v1/runs", content=b"{", headers={"Content-Type": "application/json"}),
@@ -125,6 +127,7 @@ class _Breaking:
         raise RuntimeError("the password is hunter2")
 
 
+@pytest.mark.one_instance
 @scene
 async def test_a_fault_of_ours_says_nothing_but_its_number_which_the_log_explains(door: Door) -> None:
     log = io.StringIO()
@@ -242,6 +245,7 @@ async def test_health_is_asked_without_a_token(door: Door) -> None:
         assert (await house.own.get("/api/v1/audit")).json()["entries"] == [], "the trial of writing leaves nothing"
 
 
+@pytest.mark.one_instance
 @scene
 async def test_a_server_that_cannot_work_says_what_is_wrong(door: Door) -> None:
     async with inside(door) as house:

@@ -11,6 +11,8 @@ from tests.door import Door, call, calls
 from tests.http import HOLD, Inside, inside
 from tests.scene import scene
 
+pytestmark = pytest.mark.instances
+
 
 @scene
 async def test_a_task_is_taken_at_once_and_done_afterwards(door: Door) -> None:

@@ -2,9 +2,13 @@
 
 import sys
 
+import pytest
+
 from tests.door import Door, call, calls
 from tests.http import HOLD, inside
 from tests.scene import scene
+
+pytestmark = pytest.mark.instances
 
 
 @scene

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import httpx2
+import pytest
 
 from tests.door import Door, call, calls
 from tests.http import HOLD, Inside, inside
@@ -19,6 +20,8 @@ from zeno.runs.clock import new_id, now
 from zeno.server.tokens import digest, new_key
 from zeno.stores.accounts import RIGHTS, Role, Team, User
 from zeno.stores.credentials import Key
+
+pytestmark = pytest.mark.instances
 
 Document = dict[str, Any]
 
@@ -84,6 +87,7 @@ async def _planted(house: Inside, owner: Person) -> dict[str, str]:
         "key_id": key[0].id,
         "session": session,
         "run": done["id"],
+        "model_name": "mine",
     }
 
 

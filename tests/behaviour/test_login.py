@@ -28,7 +28,7 @@ from zeno.server.passwords import checked, hashed
 from zeno.server.tokens import digest, local_token
 from zeno.settings import ServerSettings, Settings
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.instances]
 
 
 @scene
@@ -151,6 +151,7 @@ async def test_a_stream_can_ask_whether_its_reader_is_still_known(tmp_path: Path
         assert not await still_known(request)
 
 
+@pytest.mark.one_instance
 @scene
 async def test_a_login_ends_after_fourteen_days(tmp_path: Path) -> None:
     async with server(tmp_path, token="a-token-of-the-owners") as house:
@@ -299,6 +300,7 @@ async def test_many_attempts_at_once_are_all_answered(tmp_path: Path) -> None:
         assert {answer.status_code for answer in await asyncio.gather(*attempts)} == {401}
 
 
+@pytest.mark.one_instance
 @scene
 async def test_secrets_are_nowhere_but_in_the_one_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     password, wrong, token = "pass-PLANTED-word", "wrong-PLANTED-word", "token-PLANTED-of-mine"

@@ -13,6 +13,8 @@ from tests.http import HOLD
 from tests.live import Frame, Live, gated, live, stream
 from tests.scene import scene
 
+pytestmark = pytest.mark.instances
+
 NOTHING = Frame("", "", {}, b"")
 
 
@@ -249,7 +251,7 @@ async def followers(house: Live, runs: list[str]) -> AsyncIterator[list[asyncio.
             "query_string": b"",
             "headers": headers,
         }
-        await house.asgi(scope | {"client": ("127.0.0.1", 1), "server": ("127.0.0.1", 80), "scheme": "http"}, receive, send)
+        await house.asgi[0](scope | {"client": ("127.0.0.1", 1), "server": ("127.0.0.1", 80), "scheme": "http"}, receive, send)
 
     tasks = [asyncio.create_task(follow(run)) for run in runs]
     for _ in runs:

@@ -12,6 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
@@ -21,6 +22,8 @@ from tests.http import HOLD
 from tests.scene import scene
 from tests.stubs.chat_server import chat_server, delta, usage
 from zeno.core.trace import run_span
+
+pytestmark = pytest.mark.instances
 
 THEIRS = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 

@@ -8,11 +8,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import pytest
 from aiohttp import web
 
 from tests.door import call, calls
 from tests.house import furnished, served
 from tests.scene import scene
+
+pytestmark = pytest.mark.instances
 
 ASKING = '''
 @tool(effect="danger")
