@@ -1,0 +1,106 @@
+"""Every page, in both languages, light and dark, on a desk and on a phone: whole, readable, and open to everybody."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.window import ROOT, Window
+from tests.door import Door
+from tests.http import HOLD, Server, serving
+from tests.stubs.gated_model import GatedModel
+
+PICTURES = os.environ.get("ZENO_PICTURES")
+"""A directory in which to leave pictures of what was seen."""
+
+PAGES = {
+    "welcome": "/",
+    "chat": "/chat/{session}",
+    "approvals": "/approvals",
+    "runs": "/runs",
+    "run": "/runs/{run}",
+    "compare": "/compare?a={run}&b={other}",
+    "models": "/settings/models",
+    "rules": "/settings/rules",
+    "accounts": "/settings/accounts",
+    "audit": "/settings/audit",
+    "gone": "/nowhere",
+}
+DESK, PHONE = {"width": 1280, "height": 860}, {"width": 390, "height": 844}
+MAIL = {"to": "li@example.com", "text": "The weekly report is ready."}
+
+
+@pytest.fixture(scope="module")
+def lived_in(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, dict[str, str]]]:
+    """A server on which something has been done, and the ids of it."""
+    home = tmp_path_factory.mktemp("lived_in")
+    (home / "here").mkdir()
+    door = Door(home=home / "home", here=home / "here", env={"ZENO_MODEL": "offline"})
+    door.with_tools(HOLD)
+    with serving(door) as server:
+        client = server.client()
+        session = client.post("/sessions").json()["id"]
+        client.put(f"/sessions/{session}/files/sales.csv", content=(ROOT / "examples" / "sales.csv").read_bytes())
+        task = "Summarise sales.csv by channel and write the weekly report in Word with a line chart"
+        run = client.post(f"/sessions/{session}/runs?wait=60", json={"text": task, "files": ["sales.csv"]}).json()
+        other = client.post("/runs?wait=60", json={"text": "what is 17% of 2,400?"}).json()
+        assert (run["ending"], other["ending"]) == ("answered", "answered")
+        yield server, {"session": session, "run": run["id"], "other": other["id"]}
+
+
+def _whole(page: Page) -> None:
+    """Nothing sticks out at the side, nothing is an untranslated key."""
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), "it is wider than the screen"
+    words = page.evaluate("document.body.innerText")
+    for area in ("shell.", "chat.", "runs.", "approvals.", "settings.", "welcome.", "house.", "files.", "steps.", "rules."):
+        assert f" {area}" not in words.replace("\n", " "), f"a text is missing: {area}"
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_whole_and_open_to_everybody(browser: Browser, lived_in: tuple[Server, dict[str, str]], name: str) -> None:
+    server, ids = lived_in
+    for language in ("en-US", "zh-CN"):
+        for dark in (False, True):
+            for size in (DESK, PHONE):
+                window = Window.opened(
+                    browser, server, language=language, path=PAGES[name].format(**ids), dark=dark, viewport=size
+                )
+                window.page.wait_for_load_state("networkidle")
+                expect(window.page.locator("main#content")).not_to_be_empty()
+                _whole(window.page)
+                if PICTURES:
+                    kind = f"{'dark' if dark else 'light'}-{'phone' if size is PHONE else 'desk'}"
+                    window.page.screenshot(path=Path(PICTURES) / f"{name}-{language}-{kind}.png")
+                assert window.accessibility() == [], f"{language}, {'dark' if dark else 'light'}, {size['width']}"
+                window.close()
+
+
+def test_everything_is_reached_with_the_keyboard(browser: Browser, door: Door, model: GatedModel) -> None:
+    door.with_tools(HOLD)
+    door.env |= {"ZENO_OPENAI__BASE_URL": model.url, "ZENO_MODEL": "openai:gated"}
+    model.says({"name": "send_mail", "arguments": MAIL})
+    model.says("Sent.")
+    with serving(door) as server:
+        window = Window.opened(browser, server)
+        page = window.page
+        window["message"].focus()
+        page.keyboard.type("mail it")
+        page.keyboard.press("Enter")
+        card = page.locator('[data-test^="approval-"][data-status="pending"]')
+        expect(card).to_be_visible()
+        _tab_to(page, "approve")
+        assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none", "the focus is seen"
+        page.keyboard.press("Enter")
+        expect(window["thread"]).to_contain_text("Sent.")
+        window.close()
+
+
+def _tab_to(page: Page, mark: str) -> None:
+    page.locator("body").evaluate("document.activeElement.blur()")
+    for _ in range(80):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.closest('[data-test]')?.dataset.test") == mark:
+            return
+    raise AssertionError(f"{mark} is not reached")
