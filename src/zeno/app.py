@@ -109,7 +109,7 @@ class App:
         own = self.settings.agents[name] if name is not None else AgentSettings()
         spec = AgentSpec(
             name=name or "default",
-            model=model or own.model or self.settings.model or await self._best_model(),
+            model=model or own.model or self.settings.default_model or await self._best_model(),
             instructions=own.instructions,
             tools=None if own.tools is None else tuple(own.tools),
             max_steps=max_steps or own.max_steps or self.settings.max_steps,

@@ -1,6 +1,5 @@
 """What the settings name, made: models, tools, rules, prices. `app` puts it together with the rest of the house."""
 
-import functools
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 
@@ -31,22 +30,27 @@ def price_of(own: PriceSettings) -> Price:
 
 def models_of(settings: Settings, closing: AsyncExitStack, *, strict: bool) -> Models:
     """The models of the settings. `strict`: a script has to be used up in the end."""
-    openai, anthropic = _endpoint(settings.openai), _endpoint(settings.anthropic)
-    configured = {"openai": openai, "responses": openai, "anthropic": anthropic}
     return Models(
         closing=closing,
         strict=strict,
-        endpoints=configured,
-        choices={name: _choice(own, configured[own.family]) for name, own in settings.models.items()},
+        endpoints=_endpoints(settings),
+        choices={name: choice_of(settings, own) for name, own in settings.models.items()},
         profiles=Profiles(settings.home / "profiles.json"),
     )
+
+
+def _endpoints(settings: Settings) -> dict[str, Endpoint]:
+    openai, anthropic = _endpoint(settings.openai), _endpoint(settings.anthropic)
+    return {"openai": openai, "responses": openai, "anthropic": anthropic}
 
 
 def _endpoint(own: EndpointSettings) -> Endpoint:
     return Endpoint(base_url=own.base_url or "", api_key=own.api_key.get_secret_value())
 
 
-def _choice(own: ModelSettings, configured: Endpoint) -> ModelChoice:
+def choice_of(settings: Settings, own: ModelSettings) -> ModelChoice:
+    """A model of the settings as the registry knows it."""
+    configured = _endpoints(settings)[own.family]
     key = own.api_key.get_secret_value() if own.api_key else ""
     # The family's key is for the family's endpoint; another address needs a key of its own.
     elsewhere = own.base_url and own.base_url.rstrip("/") != configured.base_url.rstrip("/")
@@ -82,8 +86,10 @@ def tools_of(settings: Settings, models: Models) -> dict[str, Tool]:
         mail=_mail(own.mail) if own.mail else None,
     )
     tools = toolset(surroundings, own.modules)
-    if settings.text_model:
-        writer = generate_text_tool(functools.partial(written, models.client(settings.text_model)))
+    if name := settings.text_model:
+        models.client(name)
+        # Asked for anew each time: a model that was saved on the page may be saved again.
+        writer = generate_text_tool(lambda instruction, text, ctx: written(models.client(name), instruction, text, ctx))
         tools[writer.spec.name] = writer
     return {
         name: guarded(tool, seconds=own.timeout, characters=own.result_characters, now=lambda: iso(now()))

@@ -1,4 +1,7 @@
-"""Settings: the only reader of the environment and of `zeno.toml`. A variable beats the file, the file beats the default."""
+"""Settings: the only reader of the environment and of `zeno.toml`. A variable beats the file, the file beats the default.
+
+Models that were saved on the page come last: a name that the operator uses is the operator's.
+"""
 
 import ipaddress
 import os
@@ -6,9 +9,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
+from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
 from zeno.core.errors import ConfigError
+from zeno.kept_models import FILE, Entries, kept
 
 
 class RuleSettings(BaseModel):
@@ -124,6 +129,21 @@ class ModelSettings(BaseModel):
     total_timeout: float = Field(900, gt=0, description="Seconds for a whole reply.")
 
 
+class PageModel(ModelSettings):
+    """A model that was saved on the page. `default`: it is taken when none is named and the operator named none either."""
+
+    default: bool = False
+
+
+def page_models(entries: Entries) -> dict[str, PageModel]:
+    """Models that were saved on the page. Raises `ValueError` naming what is wrong, never its value."""
+    try:
+        return {name: PageModel(**own) for name, own in entries.items()}
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        raise ValueError(f"{FILE}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+
+
 class ServerSettings(BaseModel):
     """How `zeno serve` listens and whom it lets in: `[server]`."""
 
@@ -170,6 +190,20 @@ class ServerSettings(BaseModel):
             return [str(ipaddress.ip_network(entry)) for entry in value]
         except ValueError:
             raise ValueError("addresses or networks, such as 10.0.0.0/8") from None
+
+
+class PageSource(PydanticBaseSettingsSource):
+    """The models that were saved on the page. Under a name that another source uses they do not count at all."""
+
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
+        """Nothing: the models come all at once."""
+        return None, field_name, False
+
+    def __call__(self) -> dict[str, Any]:
+        """What was saved. Raises `ValueError` when the file is damaged."""
+        home = Path(self.current_state.get("home") or "~/.zeno").expanduser()
+        # Values and not tables, which would be mixed with what another source says of the name.
+        return {"models": page_models(kept(home))}
 
 
 class Settings(BaseSettings):
@@ -222,6 +256,12 @@ class Settings(BaseSettings):
     retention: RetentionSettings = RetentionSettings()
     agents: dict[str, AgentSettings] = {}
 
+    @property
+    def default_model(self) -> str | None:
+        """The model that is taken when none is named: the operator's, else the one chosen on the page."""
+        chosen = (name for name, own in self.models.items() if isinstance(own, PageModel) and own.default)
+        return self.model or next(chosen, None)
+
     @classmethod
     def settings_customise_sources(
         cls,
@@ -231,10 +271,11 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Variables first, then the file in the working directory, then the one in the home directory."""
+        """Variables first, then the file in the working directory, the one in the home directory, and what the page saved."""
         home = Path(os.environ.get("ZENO_HOME") or "~/.zeno").expanduser()
         files = [path for path in (Path("zeno.toml"), home / "zeno.toml") if path.is_file()]
-        return (init_settings, env_settings, *(TomlConfigSettingsSource(settings_cls, path) for path in files))
+        tables = (TomlConfigSettingsSource(settings_cls, path) for path in files)
+        return (init_settings, env_settings, *tables, PageSource(settings_cls))
 
 
 def load(**overrides: Any) -> Settings:

@@ -220,8 +220,10 @@ async def test_every_answer_tells_browsers_to_be_strict(tmp_path: Path) -> None:
                 assert answer.headers.get_list(name.decode()) == [value.decode()], answer.url
             assert (answer.headers.get("cache-control") == "no-store") == answer.url.path.startswith("/api/")
         policy = answers[0].headers["content-security-policy"]
-        assert "default-src 'self'" in policy
-        assert "unsafe" not in policy
+        allowed = dict(part.split(" ", 1) for part in policy.split("; "))
+        assert allowed["default-src"] == allowed["script-src"] == allowed["connect-src"] == "'self'"
+        assert allowed["frame-src"] == allowed["object-src"] == allowed["frame-ancestors"] == "'none'"
+        assert [name for name, sources in allowed.items() if "unsafe" in sources] == ["style-src"]
 
 
 @scene

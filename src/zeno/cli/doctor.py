@@ -18,9 +18,9 @@ from zeno.core.errors import RunError
 from zeno.core.ports import ToolContext
 from zeno.core.scope import LOCAL
 from zeno.i18n import LANGUAGES, catalogue, text
-from zeno.models.probe import Listening, probed
+from zeno.models.probe import trial
 from zeno.models.profile import Profile
-from zeno.models.registry import FAMILIES, profile_key
+from zeno.models.registry import profile_key
 from zeno.runs.clock import new_id
 
 BROKEN = 4
@@ -41,15 +41,11 @@ def doctor(requested: str | None, model: str | None, *, offline: bool, as_json: 
 
 async def _try_model(app: App, language: str, name: str, *, as_json: bool) -> int:
     choice = app.models.choice(name)
-    wire = app.models.transport(choice, Listening)
-    client = FAMILIES[choice.family].client(wire, choice.model, False)
     try:
-        profile = await probed(client, wire, choice.model, new_id())
+        profile = (await trial(app.models, choice, new_id())).profile
     except RunError as error:
         complain(language, error)
         return EXIT_CODES["model_failed"]
-    if app.models.profiles:
-        app.models.profiles.put(profile_key(choice), profile)
     if as_json:
         sys.stdout.write(msgspec.json.encode(profile).decode() + "\n")
     else:

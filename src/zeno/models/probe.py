@@ -1,5 +1,6 @@
 """Trying a model out: a few small questions, and from the bytes of its answers what it does and does not do."""
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from zeno.core.errors import ModelRefused, ModelUnavailable
 from zeno.core.messages import Message, TextPart, ThinkingPart
 from zeno.core.ports import ModelClient, ModelRequest, Reply, ToolSpec
 from zeno.models.profile import Profile
+from zeno.models.registry import FAMILIES, ModelChoice, Models, wire
 from zeno.models.transport import Transport
 
 _REASONING_FIELDS = ("reasoning_content", "reasoning_details", "reasoning", "thinking")
@@ -39,22 +41,49 @@ class Listening(Transport):
                 yield payload
 
 
-async def probed(client: ModelClient, wire: Listening, model: str, run_id: str) -> Profile:
-    """The profile of a model; `client` speaks to it over `wire`. Raises `ModelUnavailable` when it does not even say hello."""
-    hello = await _asked(client, run_id, "Say hello in one word.")
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """What came of trying a model out: what it does, and the milliseconds that it took to begin its first answer."""
+
+    profile: Profile
+    first_token_ms: int
+
+
+async def trial(models: Models, choice: ModelChoice, run_id: str, seconds: float | None = None) -> Trial:
+    """Try a model out, for at most so many seconds, and have what was found remembered.
+
+    Raises `ModelUnavailable` when it does not even say hello, and `ModelRefused` when it declines to.
+    """
+    listening = wire(choice, Listening)
+    client = FAMILIES[choice.family].client(listening, choice.model, False)
+    try:
+        async with asyncio.timeout(seconds):
+            made = await _probed(client, listening, choice.model, run_id)
+    except TimeoutError:
+        raise listening.unavailable("model_timeout", "", choice.model) from None
+    finally:
+        await listening.close()
+    models.keep_profile(choice, made.profile)
+    return made
+
+
+async def _probed(client: ModelClient, listening: Listening, model: str, run_id: str) -> Trial:
+    """The profile of a model; `client` speaks to it over the wire that listens."""
+    hello, first = await _asked(client, run_id, "Say hello in one word.")
     calls = await _tried(client, run_id, "What is the weather in Paris and in Rome? Look both up at once.", tools=(_WEATHER,))
     word = await _tried(client, run_id, 'Answer with the JSON object {"word": "hello"}.', schema=_WORD)
     called = len(calls.message.calls) if calls else 0
     reasons = [reply.finish_reason for reply in (hello, calls) if reply and reply.finish_reason]
-    return Profile(
+    profile = Profile(
         tools=called > 0,
         parallel_calls=called > 1,
         json_mode=word is not None and _is_word(word.message.text),
         usage=not hello.usage.estimated,
-        reasoning=_reasoning(wire.heard, hello, calls),
-        context_window=await _context_window(wire, model),
+        reasoning=_reasoning(listening.heard, hello, calls),
+        context_window=await _context_window(listening, model),
         finish_reasons=tuple(dict.fromkeys(reasons)),
     )
+    return Trial(profile=profile, first_token_ms=round(first * 1000))
 
 
 async def _asked(
@@ -63,7 +92,8 @@ async def _asked(
     words: str,
     tools: tuple[ToolSpec, ...] = (),
     schema: dict[str, Any] | None = None,
-) -> Reply:
+) -> tuple[Reply, float]:
+    """The reply, and the seconds until it began."""
     request = ModelRequest(
         system="Be brief.",
         tools=tools,
@@ -72,23 +102,27 @@ async def _asked(
         run_id=run_id,
         response_schema=schema,
     )
+    clock = asyncio.get_running_loop().time
+    began, first = clock(), None
     async with aclosing(client.stream(request)) as stream:
         async for item in stream:
+            first = clock() - began if first is None else first
             if isinstance(item, Reply):
-                return item
+                return item, first
     raise ModelUnavailable("reply_incomplete")
 
 
 async def _tried(client: ModelClient, run_id: str, words: str, **wishes: Any) -> Reply | None:
     """The reply, or nothing when the endpoint refuses such a question: that is an answer, too, but a busy endpoint is none."""
     try:
-        return await _asked(client, run_id, words, **wishes)
+        reply, _ = await _asked(client, run_id, words, **wishes)
     except ModelRefused:
         return None
     except ModelUnavailable as error:
         if error.retryable:
             raise
         return None
+    return reply
 
 
 def _is_word(text: str) -> bool:
@@ -108,10 +142,10 @@ def _reasoning(heard: list[bytes], *replies: Reply | None) -> str:
     return "tags" if thought else ""
 
 
-async def _context_window(wire: Transport, model: str) -> int | None:
+async def _context_window(listening: Transport, model: str) -> int | None:
     """The context window in tokens, if the endpoint's list of models tells it under any of the usual names."""
     try:
-        listing = await wire.get("/models")
+        listing = await listening.get("/models")
         entry = next(entry for entry in listing["data"] if entry["id"] == model)
     except (ModelUnavailable, StopIteration, KeyError, TypeError):
         return None

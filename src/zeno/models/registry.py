@@ -4,6 +4,7 @@ A model's name is `offline`, `scripted:FILE`, `FAMILY:NAME` at the family's conf
 one, a name from the settings, or `prompted:` before any of these to speak the prompted protocol to it.
 """
 
+import asyncio
 import dataclasses
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
@@ -15,7 +16,7 @@ from msgspec.structs import replace
 
 from zeno.core.errors import ConfigError
 from zeno.core.ports import ModelClient
-from zeno.models.profile import Profiles
+from zeno.models.profile import Profile, Profiles
 from zeno.models.transport import Timeouts, Transport
 
 Protocol = Literal["auto", "native", "prompted"]
@@ -40,6 +41,15 @@ class ModelChoice:
     protocol: Protocol = "auto"
     timeouts: Timeouts = field(default_factory=Timeouts)
     fallback: tuple[str, ...] = ()
+
+    @property
+    def base_url(self) -> str:
+        """Its address, the family's own where none is given."""
+        return (self.endpoint.base_url or FAMILIES[self.family].base_url).rstrip("/")
+
+    def prompted(self, profile: Profile | None) -> bool:
+        """Whether it is spoken to in the prompted protocol: chosen, or it was seen to know no tools."""
+        return self.protocol == "prompted" or (self.protocol == "auto" and profile is not None and not profile.tools)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,6 +101,12 @@ FAMILIES: Mapping[str, Family] = {
     "anthropic": Family(base_url="https://api.anthropic.com/v1", headers=_anthropic_headers, client=_anthropic),
 }
 
+BUILT_IN = ("offline", "scripted")
+"""Kinds of models that no endpoint stands behind."""
+
+RESERVED = frozenset({*BUILT_IN, "prompted", *FAMILIES})
+"""What a model of the settings had better not be called: it would be taken for a kind of model."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Models:
@@ -102,10 +118,12 @@ class Models:
 
     closing: AsyncExitStack
     endpoints: Mapping[str, Endpoint] = field(default_factory=dict)
-    choices: Mapping[str, ModelChoice] = field(default_factory=dict)
+    choices: dict[str, ModelChoice] = field(default_factory=dict)
     profiles: Profiles | None = None
     clients: dict[str, ModelClient] = field(default_factory=dict)
     strict: bool = True
+    changing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held by whoever changes the choices."""
 
     def client(self, name: str) -> ModelClient:
         """The client of a model. Raises `ConfigError` for a name that says no model."""
@@ -113,13 +131,33 @@ class Models:
             self.clients[name] = self._made(name)
         return self.clients[name]
 
+    def take(self, choices: Mapping[str, ModelChoice]) -> None:
+        """Let names mean these models from now on, and no others."""
+        self.choices.clear()
+        self.choices.update(choices)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Make clients of endpoints anew when they are asked for next: another may stand behind a name, or in for it.
+
+        Whoever has one keeps it. What is not spoken to over a wire stays: a script goes on where it is.
+        """
+        for name in [name for name in self.clients if name.partition(":")[0] not in BUILT_IN]:
+            del self.clients[name]
+
+    def keep_profile(self, choice: ModelChoice, profile: Profile) -> None:
+        """Remember what a model was seen to do."""
+        if self.profiles:
+            self.profiles.put(profile_key(choice), profile)
+            self.refresh()
+
     def choice(self, name: str) -> ModelChoice:
         """What a name of the settings, or `FAMILY:NAME[@URL]`, means. Raises `ConfigError`."""
         if name in self.choices:
             return self.choices[name]
         family, _, rest = name.partition(":")
         if family not in FAMILIES:
-            raise ConfigError("model_unknown", model=name, known=", ".join(["offline", "scripted", *FAMILIES, *self.choices]))
+            raise ConfigError("model_unknown", model=name, known=", ".join([*BUILT_IN, *FAMILIES, *self.choices]))
         model, elsewhere, url = rest.partition("@http")
         if not model:
             raise ConfigError("model_name_missing", family=family)
@@ -164,26 +202,27 @@ class Models:
         if choice.family not in FAMILIES:
             raise ConfigError("model_family_unknown", family=choice.family, known=", ".join(FAMILIES))
         profile = self.profiles.get(profile_key(choice)) if self.profiles else None
-        prompted = choice.protocol == "prompted" or (choice.protocol == "auto" and profile is not None and not profile.tools)
-        client = FAMILIES[choice.family].client(self.transport(choice, Transport), choice.model, prompted)
+        prompted = choice.prompted(profile)
+        transport = wire(choice, Transport)
+        self.closing.push_async_callback(transport.close)
+        client = FAMILIES[choice.family].client(transport, choice.model, prompted)
         if not prompted:
             return client
         from zeno.models.prompted.client import Prompted
 
         return Prompted(client, form="object" if profile and profile.json_mode else "tags")
 
-    def transport(self, choice: ModelChoice, kind: type[Wire]) -> Wire:
-        """The wire to a model's endpoint, of any kind of transport, closed with the rest."""
-        family, key = FAMILIES[choice.family], choice.endpoint.api_key
-        transport = kind(
-            base_url=(choice.endpoint.base_url or family.base_url).rstrip("/"),
-            headers=family.headers(key, choice.model),
-            secrets=(key,) if key else (),
-            timeouts=choice.timeouts,
-            family=choice.family,
-        )
-        self.closing.push_async_callback(transport.close)
-        return transport
+
+def wire(choice: ModelChoice, kind: type[Wire]) -> Wire:
+    """The wire to a model's endpoint, of any kind of transport. Whoever has it made closes it."""
+    family, key = FAMILIES[choice.family], choice.endpoint.api_key
+    return kind(
+        base_url=choice.base_url,
+        headers=family.headers(key, choice.model),
+        secrets=(key,) if key else (),
+        timeouts=choice.timeouts,
+        family=choice.family,
+    )
 
 
 def profile_key(choice: ModelChoice) -> str:

@@ -4,7 +4,7 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
-from fastapi.routing import iter_route_contexts
+from fastapi.routing import APIRoute, iter_route_contexts
 from limits.aio.storage import Storage
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -27,9 +27,11 @@ from zeno.server.routes import (
     audit,
     files,
     health,
+    history,
     keys,
     login,
     metrics,
+    models,
     rules,
     runs,
     sessions,
@@ -64,7 +66,10 @@ class Api(FastAPI):
     def methods_of(self, path: str) -> list[str]:
         """What can be done with what stands at this path."""
         contexts = (route for route in iter_route_contexts(self.routes) if route.methods and route.path_regex.match(path))
-        return sorted({method for route in contexts for method in route.methods or ()})
+        # The page's route fits every path, and leaves those below /api alone.
+        ours = f"{path}/".startswith("/api/")
+        known = (route for route in contexts if isinstance(route.original_route, APIRoute) or not ours)
+        return sorted({method for route in known for method in route.methods or ()})
 
     def openapi(self) -> dict[str, Any]:
         """The API's document."""
@@ -85,7 +90,8 @@ def routed(app: App, figures: Metrics | None = None) -> Api:
     )
     api.state.zeno, api.state.metrics = app, figures or Metrics(app)
     for each in (
-        sessions, starts, runs, approvals, rules, files, agents, audit, login, accounts, keys, teams, health, metrics
+        sessions, history, starts, runs, approvals, rules, files, agents, models, audit, login, accounts, keys, teams, health,
+        metrics,
     ):  # fmt: skip
         api.include_router(each.router)
     api.router.routes.extend(web_routes())

@@ -89,6 +89,8 @@ def events_told(schemas: dict[str, Any]) -> None:
     }
     if "EventPage" in schemas:
         schemas["EventPage"]["properties"]["events"]["items"] = RECORD
+    if "RunHistory" in schemas:
+        schemas["RunHistory"]["properties"]["events"]["items"] = {"anyOf": [RECORD, pieces[-1]]}
 
 
 def page_or_stream() -> dict[str, Any]:

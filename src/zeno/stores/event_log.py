@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import msgspec
-from sqlalchemy import Connection, exists, func, insert, literal, select, update
+from sqlalchemy import Connection, Select, exists, func, insert, literal, select, update
 from sqlalchemy.exc import IntegrityError
 
 from zeno.core.errors import RunLost
@@ -13,7 +13,11 @@ from zeno.core.scope import Scope
 from zeno.stores.database import Database, reading, writing
 from zeno.stores.leases import Lease
 from zeno.stores.projections import project
+from zeno.stores.runs import Run, owned
 from zeno.stores.tables import events, inbox, runs
+
+AT_ONCE = 50
+"""Rows that are fetched together where it is not known beforehand how many will be wanted."""
 
 
 class Record(msgspec.Struct, frozen=True):
@@ -39,6 +43,28 @@ class EventLog:
         return [Record(seq, at, msgspec.json.decode(body, type=Event)) for seq, at, body in rows]
 
     @reading
+    def of_runs(self, connection: Connection, scope: Scope, wanted: Sequence[Run], most: int) -> dict[str, list[Record]]:
+        """The events of these runs of one session, which are as `Runs.latest` gives them.
+
+        Whole runs, the first one in any case, further ones as long as all of it has at most `most` characters; the others are
+        left out, and not fetched.
+        """
+        found: dict[str, list[Record]] = {run.id: [] for run in wanted}
+        if not wanted:
+            return found
+        held, taken = 0, list(found)
+        with connection.execute(_of_session(scope, wanted), execution_options={"yield_per": AT_ONCE}) as rows:
+            for run_id, seq, at, body in rows:
+                if run_id not in found:
+                    continue
+                held += len(body)
+                if held > most and run_id != taken[0]:
+                    taken = taken[: taken.index(run_id)]
+                    break
+                found[run_id].append(Record(seq, at, msgspec.json.decode(body, type=Event)))
+        return {run_id: found[run_id] for run_id in taken}
+
+    @reading
     def lengths(self, connection: Connection, run_ids: Sequence[str]) -> dict[str, int]:
         """How many events each of these runs has so far."""
         query = select(events.c.run_id, func.max(events.c.seq).label("length")).where(events.c.run_id.in_(run_ids))
@@ -60,6 +86,15 @@ class EventLog:
                 project(connection, lease.run_id, record.event, record.at)
         except IntegrityError:
             raise RunLost("run_lost", run=lease.run_id) from None
+
+
+def _of_session(scope: Scope, wanted: Sequence[Run]) -> Select[str, int, int, str]:
+    """The events of these runs in their order. They are asked for as a span of their session, which an index has in order."""
+    session_id, last, first = wanted[0].session_id, wanted[0].created_at, wanted[-1].created_at
+    query = select(events.c.run_id, events.c.seq, events.c.at, events.c.body).join(runs, runs.c.id == events.c.run_id)
+    query = query.where(runs.c.session_id == session_id, runs.c.created_at.between(first, last))
+    query = query.where(exists().where(*owned(scope, session_id)))
+    return query.order_by(runs.c.created_at.desc(), runs.c.id.desc(), events.c.seq)
 
 
 def _insert(connection: Connection, lease: Lease, record: Record) -> None:

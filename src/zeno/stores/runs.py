@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
-from sqlalchemy import Connection, Row, and_, exists, insert, or_, select, update
+from sqlalchemy import JSON, ColumnElement, Connection, Row, and_, cast, exists, insert, or_, select, type_coerce, update
+from sqlalchemy.exc import IntegrityError
 
 from zeno.core.agents import AgentSpec
 from zeno.core.commands import Say
@@ -53,13 +54,20 @@ class Runs:
 
     database: Database
 
-    @writing
-    def create(self, connection: Connection, run: Run, say: Say, request_key: str | None = None) -> Run:
+    async def create(self, run: Run, say: Say, request_key: str | None = None) -> Run:
         """Keep a new run, its session if that is new, and its first command, all or nothing.
 
         `request_key` is the caller's name for the request: made once more with the same one, the first run is returned.
         Raises `NotFound` when the session is another user's.
         """
+        try:
+            return await self._create(run, say, request_key)
+        except IntegrityError:
+            # At this very moment somebody made the session, or asked the same. What they made is there to be seen now.
+            return await self._create(run, say, request_key)
+
+    @writing
+    def _create(self, connection: Connection, run: Run, say: Say, request_key: str | None) -> Run:
         owner = select(sessions.c.team_id, sessions.c.user_id).where(sessions.c.id == run.session_id)
         known = (connection.execute(owner)).first()
         if known is None:
@@ -87,18 +95,59 @@ class Runs:
             raise Invalid("run_ambiguous", run=prefix)
         return _run(rows[0])
 
-    async def newest(
-        self, scope: Scope, most: int, *, before: int | None = None, ending: str | None = None, session_id: str | None = None
+    @reading
+    def newest(
+        self,
+        connection: Connection,
+        scope: Scope,
+        most: int,
+        *,
+        before: int | None = None,
+        ending: str | None = None,
+        state: Literal["open", "ended"] | None = None,
+        session_id: str | None = None,
+        agent: str | None = None,
+        model: str | None = None,
+        search: str = "",
     ) -> list[Run]:
-        """The scope's newest runs, newest first, at most `most`; made before `before`, of one ending (`open`: none yet)."""
-        query = select(runs).where(*_own(scope))
+        """The scope's newest runs, newest first, at most `most`; made before `before`, of one ending (`open`: none yet).
+
+        `state` is `open` for those that are not over, paused ones too; `search` is looked for in what was asked.
+        """
+        wanted = list(_own(scope))
         if before is not None:
-            query = query.where(runs.c.created_at < before)
+            wanted.append(runs.c.created_at < before)
         if session_id is not None:
-            query = query.where(runs.c.session_id == session_id)
+            wanted.append(runs.c.session_id == session_id)
         if ending is not None:
-            query = query.where(runs.c.ending.is_(None) if ending == "open" else runs.c.ending == ending)
-        return await self._list(query.order_by(runs.c.created_at.desc(), runs.c.id).limit(most))
+            wanted.append(runs.c.ending.is_(None) if ending == "open" else runs.c.ending == ending)
+        if state is not None:
+            wanted.append(runs.c.ended_at.is_(None) if state == "open" else runs.c.ended_at.is_not(None))
+        wanted += [
+            _of_agent(connection, name) == value for name, value in (("name", agent), ("model", model)) if value is not None
+        ]
+        if search:
+            wanted.append(runs.c.task.icontains(search, autoescape=True))
+        rows = connection.execute(select(runs).where(*wanted).order_by(runs.c.created_at.desc(), runs.c.id).limit(most))
+        return [_run(row) for row in rows]
+
+    @reading
+    def latest(self, connection: Connection, scope: Scope, session_id: str, most: int, before: str | None) -> list[Run]:
+        """The last runs of a session, the last one first, at most `most`; of those ahead of the run `before`, if that is given.
+
+        Raises `NotFound` when there is no such session, or no such run in it.
+        """
+        known = select(sessions.c.id).where(*owned(scope, session_id))
+        if connection.scalar(known) is None:
+            raise NotFound("session_not_found", session=session_id)
+        query = select(runs).where(runs.c.session_id == session_id)
+        if before is not None:
+            place = select(runs.c.created_at).where(runs.c.id == before, runs.c.session_id == session_id)
+            if (at := connection.scalar(place)) is None:
+                raise NotFound("run_not_found", run=before)
+            query = query.where(runs.c.created_at <= at, or_(runs.c.created_at < at, runs.c.id < before))
+        rows = connection.execute(query.order_by(runs.c.created_at.desc(), runs.c.id.desc()).limit(most))
+        return [_run(row) for row in rows]
 
     async def of_session(self, scope: Scope, session_id: str) -> list[Run]:
         """The scope's runs of a session, oldest first."""
@@ -130,8 +179,21 @@ class Runs:
 _COMMANDED = exists().where(and_(inbox.c.run_id == runs.c.id, inbox.c.absorbed.is_(False)))
 
 
-def _own(scope: Scope) -> tuple[Any, Any]:
+def _own(scope: Scope) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
     return runs.c.team_id == scope.team, runs.c.user_id == scope.user
+
+
+def owned(scope: Scope, session_id: str) -> tuple[ColumnElement[bool], ...]:
+    """That the session of this id is the scope's, and so all its runs are: an index finds them by the session alone."""
+    return sessions.c.id == session_id, sessions.c.team_id == scope.team, sessions.c.user_id == scope.user
+
+
+def _of_agent(connection: Connection, name: str) -> ColumnElement[str]:
+    """A field of the agent that a run was given."""
+    # PostgreSQL reads JSON from a column of that type only, others from any text.
+    column = cast(runs.c.agent, JSON) if connection.dialect.name == "postgresql" else type_coerce(runs.c.agent, JSON)
+    text: ColumnElement[str] = column[name].as_string()
+    return text
 
 
 def _session_of(run: Run) -> dict[str, str | int]:

@@ -237,12 +237,56 @@ export interface paths {
         };
         /**
          * List the models
-         * @description Their names in the settings.
+         * @description Those of the settings, those saved on the page, and the one that was found where nobody named any.
          */
-        get: operations["models_api_v1_models_get"];
+        get: operations["listing_api_v1_models_get"];
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/models/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Try a model out
+         * @description Ask it a few small questions, for a minute and a half at most. That it cannot be had is an answer, too.
+         */
+        post: operations["try_out_api_v1_models_test_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/models/{model_name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Save a model
+         * @description Keep it in the home directory. It counts at once; runs at work go on with theirs. Not where there are accounts.
+         */
+        put: operations["put_api_v1_models__model_name__put"];
+        post?: never;
+        /**
+         * Forget a model
+         * @description Of those that were saved here.
+         */
+        delete: operations["forget_api_v1_models__model_name__delete"];
         options?: never;
         head?: never;
         patch?: never;
@@ -511,6 +555,26 @@ export interface paths {
          * @description Not while a run is on that could need it.
          */
         delete: operations["remove_api_v1_sessions__session_id__files__path__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session_id}/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read what was said and done
+         * @description The runs of a conversation with their events. One that is not over is followed from its last event on.
+         */
+        get: operations["history_api_v1_sessions__session_id__history_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1141,6 +1205,14 @@ export interface components {
             type: "file";
         };
         /**
+         * HistoryPage
+         * @description Runs of a conversation, the newest last. `before` asks for the page of those ahead of them; `null` on the first one.
+         */
+        HistoryPage: {
+            before: string | null;
+            runs: components["schemas"]["RunHistory"][];
+        };
+        /**
          * KeptRule
          * @description A rule with its id; `created_at` is in milliseconds since 1970-01-01 UTC.
          */
@@ -1231,11 +1303,15 @@ export interface components {
         };
         /**
          * ModelList
-         * @description The names of the models that may be asked for, and the one that is taken when none is.
+         * @description The models that may be asked for, and the name of the one that is taken when none is.
+         *
+         *     `editable`: they can be saved here. `default_fixed`: the operator named the default, and no other can become it here.
          */
         ModelList: {
             default: string;
-            models: string[];
+            default_fixed: boolean;
+            editable: boolean;
+            models: components["schemas"]["ModelSummary"][];
         };
         /**
          * ModelReplied
@@ -1258,6 +1334,48 @@ export interface components {
              */
             type: "model_replied";
             usage: components["schemas"]["Usage"];
+        };
+        /**
+         * ModelSummary
+         * @description A model that may be asked for by its name.
+         *
+         *     `model` is the provider's name of it and `host` where it is, both `null` for a model without an endpoint; `base_url` is told
+         *     to admins of those saved on the page. `source` is `found` for what nobody named; `offline` is no language model.
+         */
+        ModelSummary: {
+            base_url: string | null;
+            default: boolean;
+            family: string;
+            has_key: boolean;
+            host: string | null;
+            model: string | null;
+            name: string;
+            offline: boolean;
+            /** @enum {unknown} */
+            protocol: "auto" | "native" | "prompted";
+            /** @enum {unknown} */
+            source: "found" | "page" | "settings";
+        };
+        /**
+         * ModelTrial
+         * @description What came of trying a model out: what it does, or by `code` and `params` why it could not be had.
+         *
+         *     `calls` says how tools will be called, `first_token_ms` how long its first answer took to begin.
+         */
+        ModelTrial: {
+            /** @default null */
+            calls: ("native" | "prompted") | null;
+            /** @default  */
+            code: string;
+            /** @default null */
+            first_token_ms: number | null;
+            ok: boolean;
+            /** @default {} */
+            params: {
+                [key: string]: string | number;
+            };
+            /** @default null */
+            profile: components["schemas"]["Profile"] | null;
         };
         /**
          * NewKey
@@ -1515,6 +1633,25 @@ export interface components {
             type: string;
         };
         /**
+         * Profile
+         * @description What a model at an endpoint does when it is asked.
+         *
+         *     `reasoning` names where its thoughts come from (empty: none were seen), `usage` says whether it reports tokens,
+         *     `context_window` is in tokens (`None`: it does not tell), `finish_reasons` are its own words for an answer and for a call.
+         */
+        Profile: {
+            /** @default null */
+            context_window: number | null;
+            /** @default [] */
+            finish_reasons: string[];
+            json_mode: boolean;
+            parallel_calls: boolean;
+            /** @default  */
+            reasoning: string;
+            tools: boolean;
+            usage: boolean;
+        };
+        /**
          * Proof
          * @description What one logs in with: the token of an installation with one user, else name and password, and a team if in several.
          */
@@ -1531,8 +1668,12 @@ export interface components {
         /**
          * PublicSettings
          * @description What a page needs to know of the installation. `max_upload` is in bytes, `language` the one that the operator chose.
+         *
+         *     `approval_hours` is how long a decision is waited for, `models_editable` whether models can be saved on the page, `priced`
+         *     whether any model has a price.
          */
         PublicSettings: {
+            approval_hours: number;
             default_model: string;
             language: string | null;
             languages: string[];
@@ -1540,6 +1681,8 @@ export interface components {
             max_upload: number;
             /** @enum {unknown} */
             mode: "local" | "team";
+            models_editable: boolean;
+            priced: boolean;
             version: string;
         };
         /**
@@ -1606,6 +1749,14 @@ export interface components {
              * @enum {string}
              */
             type: "run_ended";
+        };
+        /**
+         * RunHistory
+         * @description A run with its events so far, as its stream tells them: of one of more than 64 KiB, where it is.
+         */
+        RunHistory: {
+            events: (components["schemas"]["EventRecord"] | components["schemas"]["LargeRecord"])[];
+            run: components["schemas"]["RunSummary"];
         };
         /**
          * RunPage
@@ -1695,6 +1846,45 @@ export interface components {
             model: string;
             session_id: string;
             task: string;
+        };
+        /**
+         * SavedModel
+         * @description A model to be kept. An `api_key` that is left out is the one kept so far, an empty one is none.
+         */
+        SavedModel: {
+            /** Api Key */
+            api_key?: string | null;
+            /**
+             * Base Url
+             * @description Left out: the family's own address.
+             * @example http://127.0.0.1:8000/v1
+             */
+            base_url?: string | null;
+            /**
+             * Default
+             * @description Taken when no model is named.
+             * @default false
+             */
+            default: boolean;
+            /**
+             * Family
+             * @description The protocol its endpoint speaks.
+             * @enum {string}
+             */
+            family: "openai" | "responses" | "anthropic";
+            /**
+             * Model
+             * @description The provider's name of the model.
+             * @example gpt-5-mini
+             */
+            model: string;
+            /**
+             * Protocol
+             * @description Native tool calls, or the prompted protocol.
+             * @default auto
+             * @enum {string}
+             */
+            protocol: "auto" | "native" | "prompted";
         };
         /**
          * SayBody
@@ -2029,6 +2219,32 @@ export interface components {
              * @example send_mail
              */
             tool: string;
+        };
+        /**
+         * TriedModel
+         * @description A model to be tried out: a known one by its name, or what is said of it; with both, what would be saved so.
+         */
+        TriedModel: {
+            /** Api Key */
+            api_key?: string | null;
+            /** Base Url */
+            base_url?: string | null;
+            /** Family */
+            family?: ("openai" | "responses" | "anthropic") | null;
+            /** Model */
+            model?: string | null;
+            /**
+             * Name
+             * @description The name of a model.
+             * @example mine
+             */
+            name?: string | null;
+            /**
+             * Protocol
+             * @default auto
+             * @enum {string}
+             */
+            protocol: "auto" | "native" | "prompted";
         };
         /**
          * Usage
@@ -3377,7 +3593,7 @@ export interface operations {
             };
         };
     };
-    models_api_v1_models_get: {
+    listing_api_v1_models_get: {
         parameters: {
             query?: never;
             header?: never;
@@ -3394,9 +3610,22 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "default": "offline",
+                     *       "default": "mine",
+                     *       "default_fixed": false,
+                     *       "editable": true,
                      *       "models": [
-                     *         "offline"
+                     *         {
+                     *           "base_url": "https://api.openai.com/v1",
+                     *           "default": true,
+                     *           "family": "openai",
+                     *           "has_key": true,
+                     *           "host": "api.openai.com",
+                     *           "model": "gpt-5-mini",
+                     *           "name": "mine",
+                     *           "offline": false,
+                     *           "protocol": "auto",
+                     *           "source": "page"
+                     *         }
                      *       ]
                      *     }
                      */
@@ -3414,6 +3643,430 @@ export interface operations {
             };
             /** @description The caller may not do this. */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; `Retry-After` says when to come again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Something broke inside Zeno; `instance` names the request in its log. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The installation is not ready or not configured for this. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other refusal. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    try_out_api_v1_models_test_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TriedModel"];
+            };
+        };
+        responses: {
+            /** @description Try a model out */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "calls": "native",
+                     *       "code": "",
+                     *       "first_token_ms": 412,
+                     *       "ok": true,
+                     *       "params": {},
+                     *       "profile": {
+                     *         "context_window": 131072,
+                     *         "finish_reasons": [
+                     *           "stop"
+                     *         ],
+                     *         "json_mode": true,
+                     *         "parallel_calls": true,
+                     *         "reasoning": "reasoning_content",
+                     *         "tools": true,
+                     *         "usage": true
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ModelTrial"];
+                };
+            };
+            /** @description The body is not JSON. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nobody is known to be asking. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The caller may not do this. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body did not come in time. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The state of the thing does not allow it. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; `Retry-After` says when to come again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Something broke inside Zeno; `instance` names the request in its log. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other refusal. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    put_api_v1_models__model_name__put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                model_name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SavedModel"];
+            };
+        };
+        responses: {
+            /** @description Save a model */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "base_url": "https://api.openai.com/v1",
+                     *       "default": true,
+                     *       "family": "openai",
+                     *       "has_key": true,
+                     *       "host": "api.openai.com",
+                     *       "model": "gpt-5-mini",
+                     *       "name": "mine",
+                     *       "offline": false,
+                     *       "protocol": "auto",
+                     *       "source": "page"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ModelSummary"];
+                };
+            };
+            /** @description It is a new one */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "base_url": "https://api.openai.com/v1",
+                     *       "default": true,
+                     *       "family": "openai",
+                     *       "has_key": true,
+                     *       "host": "api.openai.com",
+                     *       "model": "gpt-5-mini",
+                     *       "name": "mine",
+                     *       "offline": false,
+                     *       "protocol": "auto",
+                     *       "source": "page"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ModelSummary"];
+                };
+            };
+            /** @description The body is not JSON. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nobody is known to be asking. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The caller may not do this. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body did not come in time. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The state of the thing does not allow it. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; `Retry-After` says when to come again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Something broke inside Zeno; `instance` names the request in its log. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The installation is not ready or not configured for this. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other refusal. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    forget_api_v1_models__model_name__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                model_name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Forget a model */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The body is not JSON. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nobody is known to be asking. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The caller may not do this. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing among what the caller may see. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body did not come in time. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The state of the thing does not allow it. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3926,6 +4579,14 @@ export interface operations {
                 session?: string | null;
                 /** @description How they ended; `open`: at work or in the queue. */
                 ending?: "open" | ("answered" | "asked_user" | "awaiting_approval" | "declined" | "limit_reached" | "budget_exceeded" | "loop_guard" | "context_exhausted" | "model_failed" | "cancelled" | "failed") | null;
+                /** @description `open`: not over, paused ones too. */
+                state?: ("open" | "ended") | null;
+                /** @description Those of one agent. */
+                agent?: string | null;
+                /** @description Those that one model was asked in. */
+                model?: string | null;
+                /** @description Looked for in what was asked. */
+                search?: string;
                 /** @description Made before this time, in milliseconds. */
                 before?: number | null;
                 limit?: number;
@@ -5659,7 +6320,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/octet-stream": string;
             };
@@ -5930,6 +6591,153 @@ export interface operations {
             };
         };
     };
+    history_api_v1_sessions__session_id__history_get: {
+        parameters: {
+            query?: {
+                /** @description The `before` of the page that follows. */
+                before?: string | null;
+                /** @description Runs on a page; fewer where they have very many events. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Read what was said and done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "before": null,
+                     *       "runs": [
+                     *         {
+                     *           "events": [
+                     *             {
+                     *               "at": 1790000000000,
+                     *               "attempt": 1,
+                     *               "final": false,
+                     *               "hidden": [],
+                     *               "seq": 3,
+                     *               "step": 1,
+                     *               "type": "step_started"
+                     *             }
+                     *           ],
+                     *           "run": {
+                     *             "agent": "default",
+                     *             "created_at": 1790000000000,
+                     *             "ended_at": 1790000001200,
+                     *             "ending": "answered",
+                     *             "id": "0af7651916cd43dd8448eb211c80319c",
+                     *             "model": "offline",
+                     *             "session_id": "3f0c9d5e8a7b4c2d9e1f0a6b7c8d9e0f",
+                     *             "task": "Add up sales.csv."
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["HistoryPage"];
+                };
+            };
+            /** @description The body is not JSON. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nobody is known to be asking. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The caller may not do this. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing among what the caller may see. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body did not come in time. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; `Retry-After` says when to come again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Something broke inside Zeno; `instance` names the request in its log. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other refusal. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     start_in_session_api_v1_sessions__session_id__runs_post: {
         parameters: {
             query?: {
@@ -6140,6 +6948,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
+                     *       "approval_hours": 24,
                      *       "default_model": "offline",
                      *       "language": null,
                      *       "languages": [
@@ -6149,6 +6958,8 @@ export interface operations {
                      *       "max_steps": 10,
                      *       "max_upload": 104857600,
                      *       "mode": "local",
+                     *       "models_editable": true,
+                     *       "priced": false,
                      *       "version": "0.1.0"
                      *     }
                      */

@@ -1,4 +1,4 @@
-"""Agents, tools, models, settings: what there is to choose from, and nothing that is secret of it."""
+"""Agents, tools, settings: what there is to choose from, and nothing that is secret of it."""
 
 from typing import Any, Literal
 
@@ -11,7 +11,7 @@ from zeno.core.ports import ActionKind, Effect
 from zeno.i18n import LANGUAGES
 from zeno.server.answers import House, answer, described
 from zeno.server.auth import Reader
-from zeno.server.starting import model_names
+from zeno.server.page_models import editable
 
 router = APIRouter(prefix="/api/v1", tags=["agents"])
 
@@ -48,15 +48,12 @@ class ToolList(msgspec.Struct, frozen=True):
     tools: tuple[ToolSummary, ...]
 
 
-class ModelList(msgspec.Struct, frozen=True):
-    """The names of the models that may be asked for, and the one that is taken when none is."""
-
-    models: tuple[str, ...]
-    default: str
-
-
 class PublicSettings(msgspec.Struct, frozen=True):
-    """What a page needs to know of the installation. `max_upload` is in bytes, `language` the one that the operator chose."""
+    """What a page needs to know of the installation. `max_upload` is in bytes, `language` the one that the operator chose.
+
+    `approval_hours` is how long a decision is waited for, `models_editable` whether models can be saved on the page, `priced`
+    whether any model has a price.
+    """
 
     mode: Literal["local", "team"]
     version: str
@@ -65,21 +62,24 @@ class PublicSettings(msgspec.Struct, frozen=True):
     default_model: str
     max_upload: int
     max_steps: int
+    approval_hours: float
+    models_editable: bool
+    priced: bool
 
 
 _AGENT = AgentSummary("default", None, None, "auto")
 _TOOL = ToolSummary("calculate", "Calculates. Use it for ...", {"type": "object", "properties": {}}, "read", "TOOL_CALL", False)
-_SETTINGS = PublicSettings("local", __version__, LANGUAGES, None, "offline", 104_857_600, 10)
+_SETTINGS = PublicSettings("local", __version__, LANGUAGES, None, "offline", 104_857_600, 10, 24, True, False)
 
 
 @router.get("/agents", **described(AgentList, "List the agents", example=AgentList((_AGENT,))))
 async def agents(app: House, who: Reader) -> Response:
     """Those of the settings. What they are instructed to do is the operator's."""
     own = app.settings
-    found = [AgentSummary("default", own.model, None, own.mode)]
+    found = [AgentSummary("default", own.default_model, None, own.mode)]
     for name, each in own.agents.items():
         tools = None if each.tools is None else tuple(each.tools)
-        found.append(AgentSummary(name, each.model or own.model, tools, each.mode or own.mode))
+        found.append(AgentSummary(name, each.model or own.default_model, tools, each.mode or own.mode))
     return answer(AgentList(tuple(found)))
 
 
@@ -88,13 +88,6 @@ async def tools(app: House, who: Reader) -> Response:
     """With what a page needs to show their calls."""
     specs = [tool.spec for tool in app.tools.values()]
     return answer(ToolList(tuple(ToolSummary(s.name, s.description, s.parameters, s.effect, s.action, s.asks) for s in specs)))
-
-
-@router.get("/models", **described(ModelList, "List the models", example=ModelList(("offline",), "offline"), problems=(503,)))
-async def models(app: House, who: Reader) -> Response:
-    """Their names in the settings."""
-    default = await app.agent(None, language="en-US")
-    return answer(ModelList(tuple(dict.fromkeys([*model_names(app), default.model])), default.model))
 
 
 @router.get("/settings", **described(PublicSettings, "Show what a page needs to know", example=_SETTINGS, problems=(503,)))
@@ -111,5 +104,8 @@ async def settings(app: House, who: Reader) -> Response:
             default_model=default.model,
             max_upload=own.server.max_upload,
             max_steps=own.max_steps,
+            approval_hours=own.approval_hours,
+            models_editable=editable(app),
+            priced=bool(own.prices),
         )
     )

@@ -42,7 +42,7 @@ _DOWNLOAD = described(None, "Download a file", problems=(404,))
 _DOWNLOAD["responses"][200]["content"] = {"*/*": {"schema": {"type": "string", "format": "binary"}}}
 _BODY = {
     "requestBody": {
-        "required": True,
+        "required": False,
         "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
     }
 }

@@ -30,7 +30,7 @@ router = APIRouter(prefix="/api/v1/runs", tags=["runs"])
 _ID = "0af7651916cd43dd8448eb211c80319c"
 _SESSION = "3f0c9d5e8a7b4c2d9e1f0a6b7c8d9e0f"
 _BEGAN = 1_790_000_000_000
-_SUMMARY = RunSummary(_ID, _SESSION, "Add up sales.csv.", "default", "offline", _BEGAN, _BEGAN + 1200, "answered")
+SUMMARY_EXAMPLE = RunSummary(_ID, _SESSION, "Add up sales.csv.", "default", "offline", _BEGAN, _BEGAN + 1200, "answered")
 RUN_EXAMPLE = RunReport(
     id=_ID,
     session_id=_SESSION,
@@ -93,19 +93,33 @@ class CommandBody(RootModel[Annotated[CancelBody | SayBody | DecideBody, Field(d
     """What a run can be told."""
 
 
-@router.get("", **described(RunPage, "List runs", example=RunPage((_SUMMARY,), None)))
+@router.get("", **described(RunPage, "List runs", example=RunPage((SUMMARY_EXAMPLE,), None)))
 async def listing(
     app: House,
     who: Reader,
     session: Annotated[str | None, Query(max_length=64, description="Those of one conversation.")] = None,
     ending: Annotated[EndingFilter | None, Query(description="How they ended; `open`: at work or in the queue.")] = None,
+    state: Annotated[Literal["open", "ended"] | None, Query(description="`open`: not over, paused ones too.")] = None,
+    agent: Annotated[str | None, Query(max_length=200, description="Those of one agent.")] = None,
+    model: Annotated[str | None, Query(max_length=500, description="Those that one model was asked in.")] = None,
+    search: Annotated[str, Query(max_length=200, description="Looked for in what was asked.")] = "",
     before: Annotated[int | None, Query(ge=0, le=2**53, description="Made before this time, in milliseconds.")] = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> Response:
     """One's own runs, page by page."""
 
     async def fetch(most: int) -> list[Run]:
-        return await app.runs.newest(who.scope, most, before=before, ending=ending, session_id=session)
+        return await app.runs.newest(
+            who.scope,
+            most,
+            before=before,
+            ending=ending,
+            state=state,
+            session_id=session,
+            agent=agent,
+            model=model,
+            search=search,
+        )
 
     found, following = await paged(fetch, limit, lambda run: run.created_at)
     return answer(RunPage(tuple(summary(run) for run in found), following))
