@@ -145,6 +145,8 @@ async def test_always_spares_the_next_question_and_only_that_one(door: Door) -> 
         assert await verdict(**MAIL) == "allow"
         assert await verdict(to="li@example.com", text="h all of it") == "ask"
         assert await verdict(to="wang@example.com", text=MAIL["text"]) == "ask"
+        assert await verdict(**MAIL, bcc="wang@example.com") == "ask", "what was not seen is not permitted"
+        assert await verdict() == "ask"
         assert (
             await client.post(f"/api/v1/approvals/{approval}/decision", json={"decision": "approve", "always": True})
         ).is_success

@@ -274,7 +274,12 @@ async def test_what_there_is_to_choose_from_is_listed_without_secrets(door: Door
         {"name": "default", "model": "offline", "tools": None, "mode": "auto"},
         {"name": "clerk", "model": "own", "tools": ["calculate"], "mode": "manual"},
     ]
-    assert listed["models"] == {"models": ["offline", "own"], "default": "offline"}
+    models = listed["models"]["models"]
+    assert [(each["name"], each["host"], each["has_key"]) for each in models] == [
+        ("offline", None, False),
+        ("own", "127.0.0.1:9", True),
+    ]
+    assert listed["models"]["default"] == "offline"
     calculate = next(tool for tool in listed["tools"]["tools"] if tool["name"] == "calculate")
     assert calculate["effect"] == "read"
     assert calculate["parameters"]["type"] == "object"

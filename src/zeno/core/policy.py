@@ -20,17 +20,21 @@ class Rule(Struct, frozen=True, forbid_unknown_fields=True):
     """What is to be done with calls that match.
 
     `tool` is a pattern of tool names, `arguments` maps names of arguments to patterns that all of them must match, on texts as
-    they are and on other values as JSON. In a pattern `*` is any text and `?` any character. `approver` says who may decide.
+    they are and on other values as JSON. In a pattern `*` is any text and `?` any character. An `exact` rule speaks only of
+    calls that give no other arguments. `approver` says who may decide.
     """
 
     verdict: Verdict
     tool: str
     arguments: dict[str, str] = {}
     approver: Approver = "owner"
+    exact: bool = False
 
     def matches(self, tool: str, arguments: Mapping[str, Any]) -> bool:
         """Whether it speaks of a call; an argument that is not given matches nothing."""
-        return fnmatchcase(tool, self.tool) and all(
+        if not fnmatchcase(tool, self.tool) or (self.exact and arguments.keys() - self.arguments.keys()):
+            return False
+        return all(
             name in arguments and fnmatchcase(_as_text(arguments[name]), pattern) for name, pattern in self.arguments.items()
         )
 

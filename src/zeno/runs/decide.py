@@ -44,7 +44,7 @@ def sparing(approval: Approval, decision: Decision) -> Rule:
     text = decision.arguments if isinstance(decision, Edited) else approval.arguments
     arguments: dict[str, Any] = msgspec.json.decode(text)
     patterns = {name: glob.escape(value if isinstance(value, str) else _json(value)) for name, value in arguments.items()}
-    return Rule("allow", glob.escape(approval.tool), patterns)
+    return Rule("allow", glob.escape(approval.tool), patterns, exact=True)
 
 
 def _json(value: object) -> str:

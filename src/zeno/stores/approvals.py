@@ -68,13 +68,16 @@ class Approvals:
         run_id: str | None = None,
         most: int = 100,
     ) -> list[Approval]:
-        """The approvals of one status (`None`: any), the oldest first, at most `most`."""
+        """The approvals of one status (`None`: any), at most `most`; pending ones the oldest first, others the newest first."""
         query = select(approvals).where(_visible(scope, admin=admin))
         if status is not None:
             query = query.where(approvals.c.status == status)
         if run_id is not None:
             query = query.where(approvals.c.run_id == run_id)
-        rows = connection.execute(query.order_by(approvals.c.requested_at, approvals.c.id).limit(most))
+        order = (approvals.c.requested_at, approvals.c.id)
+        if status != "pending":
+            order = (order[0].desc(), order[1].desc())
+        rows = connection.execute(query.order_by(*order).limit(most))
         return [_approval(row) for row in rows]
 
     @writing

@@ -976,7 +976,7 @@ export interface components {
         };
         /**
          * ApprovalList
-         * @description Approvals, the oldest first; at most as many as were asked for.
+         * @description Approvals, at most as many as were asked for: those that wait the oldest first, any others the newest first.
          */
         ApprovalList: {
             approvals: components["schemas"]["Approval"][];
@@ -1434,6 +1434,12 @@ export interface components {
                 [key: string]: string;
             };
             /**
+             * Exact
+             * @description Whether it speaks only of calls that give no other arguments.
+             * @default false
+             */
+            exact: boolean;
+            /**
              * Tool
              * @description A pattern of tools' names.
              * @example send_mail
@@ -1698,7 +1704,8 @@ export interface components {
          * @description What is to be done with calls that match.
          *
          *     `tool` is a pattern of tool names, `arguments` maps names of arguments to patterns that all of them must match, on texts as
-         *     they are and on other values as JSON. In a pattern `*` is any text and `?` any character. `approver` says who may decide.
+         *     they are and on other values as JSON. In a pattern `*` is any text and `?` any character. An `exact` rule speaks only of calls
+         *     that give no other arguments. `approver` says who may decide.
          */
         Rule: {
             /**
@@ -1710,6 +1717,8 @@ export interface components {
             arguments: {
                 [key: string]: string;
             };
+            /** @default false */
+            exact: boolean;
             tool: string;
             /** @enum {unknown} */
             verdict: "allow" | "ask" | "deny";
@@ -4147,6 +4156,7 @@ export interface operations {
                      *             "arguments": {
                      *               "to": "*@example.com"
                      *             },
+                     *             "exact": false,
                      *             "tool": "send_mail",
                      *             "verdict": "allow"
                      *           }
@@ -4241,6 +4251,7 @@ export interface operations {
                      *         "arguments": {
                      *           "to": "*@example.com"
                      *         },
+                     *         "exact": false,
                      *         "tool": "send_mail",
                      *         "verdict": "allow"
                      *       }

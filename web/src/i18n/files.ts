@@ -1,4 +1,71 @@
 /** Texts of the area "files". */
 import { area } from './messages'
 
-export const files = area({ title: 'Files' }, { title: 'Files' })
+export const files = area(
+  {
+    title: 'Files',
+    download: 'Download',
+    download_of: 'Download {name}',
+    kind: {
+      image: 'Picture',
+      table: 'Table',
+      json: 'JSON',
+      markdown: 'Markdown',
+      text: 'Text',
+      document: 'Word document',
+      sheet: 'Excel workbook',
+      other: 'File',
+    },
+    preview: {
+      button: 'Preview',
+      of: 'Preview of {name}',
+      beginning: 'Only the beginning is shown.',
+      first_rows: 'Only the first {count} rows are shown.',
+      encoding: 'Read as {name}.',
+      document: 'Document',
+      unreadable: 'This file cannot be shown here. Download it to look at it.',
+    },
+    chart: {
+      all: 'Charts of the report',
+      table: 'As a table',
+      category: 'Category',
+      more: 'Show all {count} charts',
+      line: 'Line chart “{title}”: {names}, over {count} categories. The same numbers are there as a table.',
+      bar: 'Bar chart “{title}”: {names}, over {count} categories. The same numbers are there as a table.',
+      pie: 'Pie chart “{title}”: {names}, in {count} shares. The same numbers are there as a table.',
+    },
+  },
+  {
+    title: '文件',
+    download: '下载',
+    download_of: '下载 {name}',
+    kind: {
+      image: '图片',
+      table: '表格数据',
+      json: 'JSON',
+      markdown: 'Markdown',
+      text: '文本',
+      document: 'Word 文档',
+      sheet: 'Excel 工作簿',
+      other: '文件',
+    },
+    preview: {
+      button: '预览',
+      of: '预览 {name}',
+      beginning: '只显示开头部分。',
+      first_rows: '只显示前 {count} 行。',
+      encoding: '按 {name} 编码读取。',
+      document: '文档',
+      unreadable: '无法在这里显示这个文件，请下载后查看。',
+    },
+    chart: {
+      all: '报告中的图表',
+      table: '以表格显示',
+      category: '类别',
+      more: '显示全部 {count} 张图表',
+      line: '折线图“{title}”：{names}，共 {count} 个类别。可切换为表格查看同样的数据。',
+      bar: '柱状图“{title}”：{names}，共 {count} 个类别。可切换为表格查看同样的数据。',
+      pie: '饼图“{title}”：{names}，共 {count} 个部分。可切换为表格查看同样的数据。',
+    },
+  },
+)

@@ -5,15 +5,17 @@ import { approvals } from './approvals'
 import catalogue from './catalogue.gen.json'
 import { chat } from './chat'
 import { files } from './files'
+import { rules } from './rules'
 import { runs } from './runs'
 import { settings } from './settings'
 import { shell } from './shell'
+import { steps } from './steps'
 import { welcome } from './welcome'
 
 export const LANGUAGES = ['zh-CN', 'en-US'] as const
 export type Language = (typeof LANGUAGES)[number]
 
-export const AREAS = { shell, welcome, chat, files, approvals, runs, settings }
+export const AREAS = { shell, welcome, chat, steps, files, approvals, rules, runs, settings }
 
 function texts(language: Language) {
   const own = Object.fromEntries(Object.entries(AREAS).map(([name, area]) => [name, area[language]]))

@@ -38,7 +38,7 @@ _DECIDED = msgspec.structs.replace(
 
 
 class ApprovalList(msgspec.Struct, frozen=True):
-    """Approvals, the oldest first; at most as many as were asked for."""
+    """Approvals, at most as many as were asked for: those that wait the oldest first, any others the newest first."""
 
     approvals: tuple[Approval, ...]
 

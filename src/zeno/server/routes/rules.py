@@ -32,6 +32,7 @@ class NewRule(Body):
     arguments: dict[str, Pattern] = Field(
         {}, max_length=50, description="Patterns of arguments that must match, all of them.", examples=[{"to": "*@example.com"}]
     )
+    exact: bool = Field(False, description="Whether it speaks only of calls that give no other arguments.")
 
 
 class Trial(Body):
@@ -57,7 +58,7 @@ async def listing(app: House, who: Reader) -> Response:
 @router.post("", **described(KeptRule, "Keep a rule", status=201, example=_KEPT, problems=(409,)))
 async def keep(app: House, who: Decider, body: NewRule) -> Response:
     """It counts from the next reply of the model on, also in runs that are on. One that says the same is kept once."""
-    kept = KeptRule(new_id(), Rule(body.verdict, body.tool, body.arguments), now())
+    kept = KeptRule(new_id(), Rule(body.verdict, body.tool, body.arguments, exact=body.exact), now())
     async with audited(app, who, "rule_added", kept.id):
         kept = await app.rules.add(who.scope, kept)
     return answer(kept, 201, {"location": f"/api/v1/rules/{kept.id}"})

@@ -1,0 +1,71 @@
+/** What is being written, for each conversation; kept while the page lives, and for nobody but who wrote it. */
+import { computed, reactive, type Ref } from 'vue'
+
+import { useAccount } from '@/stores/account'
+
+export type AttachmentState = 'waiting' | 'sending' | 'kept' | 'failed'
+
+/** A file on its way into the conversation. `path` is its name there, which differs when the name was taken. */
+export interface Attachment {
+  key: number
+  name: string
+  size: number
+  path: string
+  /** 0 to 1. */
+  progress: number
+  state: AttachmentState
+  problem: unknown
+}
+
+export interface Draft {
+  /** Empty until there is a conversation. */
+  sessionId: string
+  text: string
+  attachments: Attachment[]
+  /** `null`: as the server says. */
+  agent: string | null
+  model: string | null
+  manual: boolean
+  /** What words are for while a run is on. */
+  busy: 'steer' | 'queue'
+  sending: boolean
+  problem: unknown
+}
+
+const drafts = reactive(new Map<string, Draft>())
+let owner = ''
+
+export function emptyDraft(sessionId: string): Draft {
+  return {
+    sessionId,
+    text: '',
+    attachments: [],
+    agent: null,
+    model: null,
+    manual: false,
+    busy: 'steer',
+    sending: false,
+    problem: null,
+  }
+}
+
+/** The draft of the conversation that is looked at. */
+export function useDraft(sessionId: Ref<string>) {
+  const me = useAccount().me?.id ?? ''
+  if (me !== owner) drafts.clear()
+  owner = me
+  const draft = computed(() => draftOf(sessionId.value))
+  return { draft }
+}
+
+function draftOf(sessionId: string): Draft {
+  if (!drafts.has(sessionId)) drafts.set(sessionId, emptyDraft(sessionId))
+  return drafts.get(sessionId) as Draft
+}
+
+/** The conversation that a draft was written for has begun. */
+export function moveDraft(draft: Draft, sessionId: string): void {
+  drafts.delete(draft.sessionId)
+  draft.sessionId = sessionId
+  drafts.set(sessionId, draft)
+}

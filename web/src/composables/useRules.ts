@@ -1,0 +1,67 @@
+/** One's own rules, and the tools and agents that they are about. */
+import { onMounted, shallowRef } from 'vue'
+
+import { api } from '@/api/client'
+import type { AgentSummary, KeptRule, Permission, ToolSummary } from '@/api/types'
+
+export type Verdict = KeptRule['rule']['verdict']
+
+/** The strongest first. */
+export const VERDICTS: readonly Verdict[] = ['deny', 'ask', 'allow']
+
+export interface NewRule {
+  verdict: Verdict
+  tool: string
+  arguments: Record<string, string>
+}
+
+export interface Trial {
+  tool: string
+  arguments: Record<string, unknown>
+  agent: string | null
+}
+
+export function useRules() {
+  const rules = shallowRef<KeptRule[] | null>(null)
+  const tools = shallowRef<ToolSummary[]>([])
+  const agents = shallowRef<AgentSummary[]>([])
+  const problem = shallowRef<unknown>(null)
+
+  async function load(): Promise<void> {
+    try {
+      const [kept, known, acting] = await Promise.all([
+        api.get<{ rules: KeptRule[] }>('/rules'),
+        api.get<{ tools: ToolSummary[] }>('/tools'),
+        api.get<{ agents: AgentSummary[] }>('/agents'),
+      ])
+      rules.value = kept.rules
+      tools.value = known.tools
+      agents.value = acting.agents
+      problem.value = null
+    } catch (error) {
+      problem.value = error
+    }
+  }
+
+  async function reread(): Promise<void> {
+    rules.value = (await api.get<{ rules: KeptRule[] }>('/rules')).rules
+  }
+
+  async function add(rule: NewRule): Promise<void> {
+    await api.post<KeptRule>('/rules', rule)
+    await reread()
+  }
+
+  async function remove(id: string): Promise<void> {
+    await api.remove(`/rules/${encodeURIComponent(id)}`)
+    await reread()
+  }
+
+  /** What would become of a call. */
+  async function tryOut(trial: Trial): Promise<Permission> {
+    return await api.post<Permission>('/rules/test', trial)
+  }
+
+  onMounted(load)
+  return { rules, tools, agents, problem, load, add, remove, tryOut }
+}
