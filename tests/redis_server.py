@@ -4,10 +4,9 @@ import contextlib
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,21 +14,25 @@ import pytest
 from redis import Redis
 from redis.exceptions import ConnectionError as NotThere
 
+from tests.with_services import quiet_port
+
 LIMIT = 20.0
 """Seconds in which it has to begin, or to end."""
 
 
 class RedisServer:
-    """A server on loopback."""
+    """A server at these addresses, of which the first is this machine's own."""
 
-    def __init__(self, program: str, password: str = "") -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port: int = free.getsockname()[1]
-        self.url = f"redis://{f':{password}@' if password else ''}127.0.0.1:{self.port}/0"
-        self._command = [program, "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
+    def __init__(self, program: str, password: str = "", addresses: Sequence[str] = ("127.0.0.1",)) -> None:
+        self.port, self._password = quiet_port(), password
+        self.url = self.url_at(addresses[0])
+        self._command = [program, "--port", str(self.port), "--bind", *addresses, "--save", "", "--appendonly", "no"]
         self._command += ["--requirepass", password] if password else []
         self._process: subprocess.Popen[bytes] | None = None
+
+    def url_at(self, address: str) -> str:
+        """Where it is to be had, from this address."""
+        return f"redis://{f':{self._password}@' if self._password else ''}{address}:{self.port}/0"
 
     def start(self) -> None:
         """Begin, and take connections."""
@@ -71,7 +74,7 @@ class RedisServer:
 
 
 @contextmanager
-def redis_server(password: str = "") -> Iterator[RedisServer]:
+def redis_server(password: str = "", addresses: Sequence[str] = ("127.0.0.1",)) -> Iterator[RedisServer]:
     """A server for the length of the block. Without `redis-server` the test is skipped, and fails on CI."""
     program = shutil.which("redis-server")
     if program is None:
@@ -79,7 +82,7 @@ def redis_server(password: str = "") -> Iterator[RedisServer]:
         if os.environ.get("CI"):
             pytest.fail(reason)
         pytest.skip(reason)
-    server = RedisServer(program, password)
+    server = RedisServer(program, password, addresses)
     server.start()
     try:
         yield server

@@ -9,15 +9,19 @@ installed is named and left out: its tests are skipped, or fail where everything
 import contextlib
 import os
 import pwd
+import secrets
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+
+import psutil
 
 BOUND = 60
 """Seconds that a server may take to start."""
@@ -32,6 +36,14 @@ def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port: int = listener.getsockname()[1]
         return port
+
+
+def quiet_port(address: str = "127.0.0.1") -> int:
+    """A port that nothing listens at now, and that no connection is given by itself: it is still free after a restart."""
+    while True:
+        port = 20_000 + secrets.randbelow(10_000)
+        with contextlib.suppress(OSError), socket.create_server((address, port)):
+            return port
 
 
 def binary(name: str, *places: str) -> str:
@@ -70,44 +82,73 @@ def running(command: list[str], log: Path, answers: Callable[[], bool], user: st
             process.wait()
 
 
+class PostgresServer:
+    """A PostgreSQL server that can be stopped, killed and started again at the same addresses, with what is in it.
+
+    `addresses` are those that it listens at; `trusted` is a network from which anyone may come in, besides this machine itself.
+    """
+
+    def __init__(self, home: Path, *, addresses: Sequence[str] = ("127.0.0.1",), trusted: str = "") -> None:
+        places = sorted(map(str, Path("/usr/lib/postgresql").glob("*/bin")), reverse=True)
+        self._home, self._user, self.port = home, account("postgres"), quiet_port()
+        self._process: psutil.Popen | None = None
+        if self._user:
+            shutil.chown(home, self._user)
+        self._data = str(home / "data")
+        init = [binary("initdb", *places), "-D", self._data, "-U", "postgres", "-A", "trust", "--no-sync"]
+        subprocess.run([*init, "-E", "UTF8", "--locale=C"], check=True, capture_output=True, user=self._user, cwd="/")
+        if trusted:
+            with (home / "data" / "pg_hba.conf").open("a") as rules:
+                rules.write(f"host all all {trusted} trust\n")
+        server = [binary("postgres", *places), "-D", self._data, "-p", str(self.port), "-k", str(home)]
+        quick = ["-c", "fsync=off", "-c", "max_connections=300"]
+        self._command = [*server, "-c", f"listen_addresses={','.join(addresses)}", *quick]
+        at = ["-h", "127.0.0.1", "-p", str(self.port)]
+        self._ready = [binary("pg_isready", *places), *at, "-q"]
+        self._create = [binary("createdb", *places), *at, "-U", "postgres"]
+
+    def url(self, database: str = "test", address: str = "127.0.0.1") -> str:
+        """Where a database of it is."""
+        return f"postgresql://postgres@{address}:{self.port}/{database}"
+
+    def start(self) -> None:
+        """Begin, and take connections. Raises `Missing` when it does not."""
+        log = self._home / "log"
+        with log.open("a") as output:
+            self._process = psutil.Popen(self._command, stdout=output, stderr=subprocess.STDOUT, user=self._user, cwd="/")
+        deadline = time.monotonic() + BOUND
+        while subprocess.run(self._ready, check=False).returncode:
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                raise Missing(f"postgres did not start:\n{log.read_text()[-2000:]}")
+            time.sleep(0.05)
+
+    def create(self, database: str) -> None:
+        """Make a database."""
+        subprocess.run([*self._create, database], check=True, capture_output=True)
+
+    def stop(self, number: signal.Signals = signal.SIGINT) -> None:
+        """End: by SIGINT with all connections cut off, by SIGQUIT or SIGKILL as a crash. Returns when nothing of it is left."""
+        if self._process is None:
+            return
+        family = [self._process, *self._process.children(recursive=True)]
+        self._process.send_signal(number)
+        _, left = psutil.wait_procs(family, timeout=20)
+        for process in left:
+            process.kill()
+        psutil.wait_procs(left, timeout=20)
+        self._process = None
+
+
 @contextmanager
 def postgres(home: Path) -> Iterator[str]:
     """A PostgreSQL server: the URL of its database."""
-    places = sorted(map(str, Path("/usr/lib/postgresql").glob("*/bin")), reverse=True)
-    user, port, data = account("postgres"), free_port(), home / "data"
-    if user:
-        shutil.chown(home, user)
-    init = [
-        binary("initdb", *places),
-        "-D",
-        str(data),
-        "-U",
-        "postgres",
-        "-A",
-        "trust",
-        "--no-sync",
-        "-E",
-        "UTF8",
-        "--locale=C",
-    ]
-    subprocess.run(init, check=True, capture_output=True, user=user, cwd="/")
-    server = [
-        binary("postgres", *places),
-        "-D",
-        str(data),
-        "-p",
-        str(port),
-        "-k",
-        str(home),
-        "-c",
-        "listen_addresses=127.0.0.1",
-    ]
-    ready = [binary("pg_isready", *places), "-h", "127.0.0.1", "-p", str(port), "-q"]
-    quick = ["-c", "fsync=off", "-c", "max_connections=300"]
-    with running(server + quick, home / "log", lambda: subprocess.run(ready, check=False).returncode == 0, user):
-        make = [binary("createdb", *places), "-h", "127.0.0.1", "-p", str(port), "-U", "postgres", "test"]
-        subprocess.run(make, check=True, capture_output=True)
-        yield f"postgresql://postgres@127.0.0.1:{port}/test"
+    server = PostgresServer(home)
+    try:
+        server.start()
+        server.create("test")
+        yield server.url()
+    finally:
+        server.stop()
 
 
 @contextmanager

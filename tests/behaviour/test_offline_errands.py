@@ -127,6 +127,7 @@ HELD_OUT: list[tuple[str, list[Call]]] = [
     ("example.com有没有IPv6地址", dns("example.com", "AAAA")),
     ("how much is (17 + 3) / 4?", sums("(17 + 3) / 4")),
     ("请计算 1,250 的 8%", sums("1,250 * 8%")),
+    ("What is (1280 - 950) / 950?", [("calculate", {"expression": "(1280 - 950) / 950"})]),
     ("turn https://zeno.dev/docs into a QR code", [("generate_qr_code", {"text": "https://zeno.dev/docs"})]),
     ("notes.txt 里写了什么", [("read_file", {"path": "notes.txt"})]),
     ("create todo.md with the content: buy milk", [("write_temporary_file", {"path": "todo.md", "text": "buy milk"})]),

@@ -5,50 +5,73 @@ Each life of the process is a fork that opens the house over the same home direc
 who decides what is asked. A boundary is the moment before or after a commit of the database, before or after an effect takes
 place outside, before or after a decision is sent. What counts is written down outside of Zeno and compared at the end.
 
+Each trial is a process of its own too, with a home and a database of its own, and several are under way at once. Its chances
+come from the seed and its number alone, so each can be had again by itself.
+
     python -m tests.chaos.trials --trials 1000 --seed 1
     python -m tests.with_services python -m tests.chaos.trials --instances 3 --trials 1000 --seed 1
+    python -m tests.with_services python -m tests.chaos.trials --instances 3 --only 17 --seed 1
 """
 
 import argparse
 import asyncio
+import faulthandler
+import functools
+import gc
 import importlib
 import json
 import os
+import pickle
 import random
 import shutil
 import signal
 import sys
 import tempfile
-from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, field
+import traceback
+from collections.abc import Callable, Coroutine, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
 from tests import databases
-from tests.chaos.story import CALLS, REPLIES, TOOLS
+from tests.chaos.story import BOUNDARIES, Findings, Trial, compare, prepared, takeovers
 from zeno.app import App, opened
 from zeno.cli.logs import configure_logs
 from zeno.core.decisions import Approved, Decision, Denied, Edited
 from zeno.core.errors import Conflict
-from zeno.core.events import ApprovalDecided, ApprovalRequested, RunEnded, ToolFinished
 from zeno.core.scope import LOCAL
-from zeno.settings import Settings
+from zeno.runs import owner
+from zeno.runs.clock import now
 from zeno.stores import database
 from zeno.stores.approvals import Approval
 from zeno.stores.event_log import Record
+from zeno.stores.leases import Lease
 from zeno.stores.runs import Run
 
-BOUND = 60.0
+BOUND = 180.0
 """Seconds that one life may take; more is a failure of its own."""
 
-PRELOADED = ("zeno.models.scripted", "alembic.command", "zeno.runs.jobs", "sqlalchemy.dialects.postgresql.psycopg")
+PRELOADED = ("zeno.models.scripted", "alembic.command", "procrastinate", "sqlalchemy.dialects.postgresql.psycopg")
 """What each life would import anew otherwise."""
 
 LIVES = 6
 """Most lives of a trial; the last one is never killed."""
+
+AT_ONCE = 10
+"""Trials of several instances at a time, unless told otherwise: they mostly wait, but each has up to 20 connections."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What all trials of one call share."""
+
+    directory: Path
+    seed: int
+    instances: int = 1
+    apart: bool = False
 
 
 @dataclass
@@ -56,85 +79,49 @@ class Boundaries:
     """Counts the boundaries of one life and ends it at one of them; 0 for never."""
 
     fatal: int
+    drivers: Path
+    """Where it is noted who drives."""
+    driven: Callable[[], int] = int
+    """How many runs this life drives."""
     passed: int = 0
 
-    def pass_one(self, _what: str = "") -> None:
+    def pass_one(self, _what: str = "", *, drives: bool = False) -> None:
         self.passed += 1
         if self.passed == self.fatal:
+            if drives or self.driven():
+                _note(self.drivers, f"{now()} died")
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-@dataclass(frozen=True)
-class Trial:
-    """One home directory and what a person will say to each call, by the word that it is about."""
-
-    home: Path
-    answers: dict[str, str]
-    database_url: str | None = None
-
-    @property
-    def nap(self) -> float:
-        """Seconds between two looks: several instances that look all the time would keep each other from working."""
-        return 0.005 if self.database_url is None else 0.1
-
-    @property
-    def effects(self) -> Path:
-        return self.home / "effects"
-
-    @property
-    def acknowledged(self) -> Path:
-        return self.home / "acknowledged"
-
-    def settings(self) -> Settings:
-        return Settings(
-            home=self.home,
-            database_url=self.database_url,
-            model=f"scripted:{self.home / 'script.jsonl'}",
-            tools={"modules": [str(self.home / "tools.py")]},
-        )
-
-
-@dataclass
-class Findings:
-    """What all trials found. Every list but the counts should stay empty."""
-
-    trials: int = 0
-    kills: int = 0
-    lives: int = 0
-    outcomes: Counter[str] = field(default_factory=Counter)
-    lost_decisions: list[str] = field(default_factory=list)
-    effects_twice: list[str] = field(default_factory=list)
-    unapproved_effects: list[str] = field(default_factory=list)
-    untold: list[str] = field(default_factory=list)
-
-    def faults(self) -> int:
-        return sum(map(len, (self.lost_decisions, self.effects_twice, self.unapproved_effects, self.untold)))
-
-
-def prepared(home: Path, chance: random.Random, database_url: str | None = None) -> Trial:
-    """A fresh home with the story's script and tools."""
-    home.mkdir(parents=True)
-    (home / "script.jsonl").write_text("\n".join(map(json.dumps, REPLIES)), "utf-8")
-    (home / "tools.py").write_text(TOOLS.replace("EFFECTS", repr(str(home / "effects"))), "utf-8")
-    danger = [word for word, effect in CALLS.items() if effect == "danger"]
-    return Trial(home, {word: chance.choice(("approve", "approve", "edit", "deny")) for word in danger}, database_url)
+def forked(work: Callable[[], None]) -> int:
+    """A process of its own that does `work`: its number. What is raised in it is printed, and its status is 1."""
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            work()
+            code = 0
+        finally:
+            if code:
+                traceback.print_exc()
+            sys.stderr.flush()
+            os._exit(code)
+    return child
 
 
 def begun(trial: Trial, fatal: int) -> tuple[int, int]:
     """A life in a process of its own: its number, and where it will say how many boundaries it passed."""
     reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            os.close(reader)
-            boundaries = Boundaries(fatal)
-            asyncio.run(asyncio.wait_for(_live(trial, boundaries), BOUND))
-            os.write(writer, str(boundaries.passed).encode())
-            code = 0
-        finally:
-            sys.stderr.flush()
-            os._exit(code)
+
+    def live() -> None:
+        os.close(reader)
+        # One that does not even give up when it is told to.
+        faulthandler.dump_traceback_later(BOUND + 10, exit=True)
+        boundaries = Boundaries(fatal, trial.drivers)
+        asyncio.run(_bounded(_live(trial, boundaries)))
+        os.write(writer, str(boundaries.passed).encode())
+
+    child = forked(live)
     os.close(writer)
     return child, reader
 
@@ -156,35 +143,63 @@ def life(trial: Trial, fatal: int) -> int | None:
     return ended(reader, os.waitpid(child, 0)[1], trial.home)
 
 
-def lives_together(trial: Trial, chance: random.Random, findings: Findings, whole: int, instances: int) -> None:
+def lives_after_another(trial: Trial, chance: random.Random, findings: Findings) -> None:
+    """One instance, started again whenever it was killed."""
+    for number in range(1, LIVES + 1):
+        findings.lives += 1
+        # Early boundaries are as likely as late ones: each is some life's last.
+        if life(trial, chance.randint(1, BOUNDARIES) if number < LIVES else 0) is not None:
+            break
+        findings.kills += 1
+
+
+def lives_together(trial: Trial, chance: random.Random, findings: Findings, instances: int) -> None:
     """Several instances at once, all of them doomed until enough have died; whoever lives takes over."""
-    started = [begun(trial, chance.randint(1, whole)) for _ in range(instances)]
-    readers = dict(started)
+    readers = dict(begun(trial, chance.randint(1, BOUNDARIES)) for _ in range(instances))
     findings.lives += instances
     kills = 0
-    while readers:
-        child, status = os.wait()
-        if ended(readers.pop(child), status, trial.home) is None:
-            kills += 1
-            following, reader = begun(trial, chance.randint(1, whole) if kills < LIVES - 1 else 0)
-            readers[following] = reader
-            findings.lives += 1
-    findings.kills += kills
+    try:
+        while readers:
+            child, status = os.wait()
+            if ended(readers.pop(child), status, trial.home) is None:
+                kills += 1
+                following, reader = begun(trial, chance.randint(1, BOUNDARIES) if kills < LIVES - 1 else 0)
+                readers[following] = reader
+                findings.lives += 1
+    finally:
+        findings.kills += kills
+        for left in readers:
+            os.kill(left, signal.SIGKILL)
+            os.waitpid(left, 0)
+
+
+async def _bounded(life: Coroutine[None, None, None]) -> None:
+    """A life, which has to end in time; what it was about is said when it does not."""
+    living = asyncio.create_task(life)
+    await asyncio.wait({living}, timeout=BOUND)
+    if not living.done():
+        for task in asyncio.all_tasks():
+            task.print_stack(file=sys.stderr)
+        raise TimeoutError
+    await living
 
 
 async def _live(trial: Trial, boundaries: Boundaries) -> None:
     _watch_commits(boundaries)
+    if trial.apart:
+        owner._place = lambda: f"machine-{os.getpid()}"  # type: ignore[assignment]
     import builtins
 
     builtins.pass_boundary = boundaries.pass_one  # type: ignore[attr-defined]
     async with opened(trial.settings(), serving=True) as app:
+        boundaries.driven = lambda: app.driver.pulse.at_work
         run = await _asked(app)
         person = asyncio.create_task(_decide_all(app, trial, boundaries))
         while (await app.runs.find(LOCAL, run.id)).ended_at is None:
             if person.done():
                 person.result()
             # Nothing rings for an onlooker without a stream; a short nap between two looks is the watch's own pace.
-            await asyncio.sleep(trial.nap)
+            await asyncio.sleep(2 * trial.nap)
         person.cancel()
 
 
@@ -209,7 +224,10 @@ def _watch_commits(boundaries: Boundaries) -> None:
             return done
 
         done = await write(self, within)
-        boundaries.pass_one("after commit")
+        takes = isinstance(done, Lease)
+        if takes:
+            _note(boundaries.drivers, f"{now()} took")
+        boundaries.pass_one("after commit", drives=takes)
         return done
 
     database.Database.write = watched  # type: ignore[assignment,method-assign]
@@ -242,26 +260,35 @@ def _decision(trial: Trial, approval: Approval) -> Decision:
 
 
 def _note(path: Path, line: str) -> None:
+    """Write a line that outlives `kill -9`: what was written is the kernel's, and one write is not mixed up with another."""
     with path.open("a") as file:
         file.write(line + "\n")
-        file.flush()
-        os.fsync(file.fileno())
 
 
-def carried_through(trial: Trial, chance: random.Random, findings: Findings, whole: int, instances: int = 1) -> None:
+def carried_through(trial: Trial, chance: random.Random, instances: int) -> Findings:
     """Lives until the run has ended, then the comparison."""
-    findings.trials += 1
-    if instances > 1:
-        lives_together(trial, chance, findings, whole, instances)
-    for number in range(1, LIVES + 1 if instances == 1 else 1):
-        findings.lives += 1
-        # Early boundaries are as likely as late ones: each is some life's last.
-        fatal = chance.randint(1, whole) if number < LIVES else 0
-        if life(trial, fatal) is not None:
-            break
-        findings.kills += 1
+    findings = Findings(trials=1)
+    try:
+        if instances > 1:
+            lives_together(trial, chance, findings, instances)
+        else:
+            lives_after_another(trial, chance, findings)
+    except RuntimeError:
+        _show(trial, asyncio.run(_log(trial)))
+        raise
     records = asyncio.run(_log(trial))
     compare(trial, records, findings)
+    if instances > 1:
+        findings.takeovers = takeovers(trial, records)
+    if findings.faults():
+        _show(trial, records)
+    return findings
+
+
+def _show(trial: Trial, records: list[Record]) -> None:
+    drivers = trial.drivers.read_text() if trial.drivers.exists() else ""
+    told = msgspec.json.format(msgspec.json.encode(records)).decode()
+    sys.stderr.write(f"{trial.home.name}: {trial.answers}\n{drivers}{told}\n")
 
 
 async def _log(trial: Trial) -> list[Record]:
@@ -270,69 +297,45 @@ async def _log(trial: Trial) -> list[Record]:
         return await app.log.read(LOCAL, run.id)
 
 
-def compare(trial: Trial, records: list[Record], findings: Findings) -> None:
-    """What the log says beside what really happened."""
-    name = trial.home.name
-    happened = Counter(trial.effects.read_text().split() if trial.effects.exists() else ())
-    decided = {r.event.approval_id: r.event.decision for r in records if isinstance(r.event, ApprovalDecided)}
-    asked = {r.event.approval_id: r.event for r in records if isinstance(r.event, ApprovalRequested)}
-    for line in trial.acknowledged.read_text().splitlines() if trial.acknowledged.exists() else ():
-        approval_id, kind = json.loads(line)
-        if type(decided.get(approval_id)).__name__ != kind:
-            findings.lost_decisions.append(f"{name}: {approval_id} {kind}")
-    findings.effects_twice += [f"{name}: {word}" for word, count in happened.items() if count > 1]
-    permitted = {word for word, effect in CALLS.items() if effect != "danger"}
-    for approval_id, request in asked.items():
-        word, decision = json.loads(request.arguments)["word"], decided.get(approval_id)
-        if isinstance(decision, Approved | Edited):
-            permitted.add(f"{word}-edited" if isinstance(decision, Edited) else word)
-    findings.unapproved_effects += [f"{name}: {word}" for word in happened if word not in permitted]
-    _compare_results(trial, records, happened, findings)
-
-
-def _compare_results(trial: Trial, records: list[Record], happened: Counter[str], findings: Findings) -> None:
-    """Every call has one result; what is called done has happened, what is called refused has not; nothing is missing."""
-    name = trial.home.name
-    results = [r.event.result for r in records if isinstance(r.event, ToolFinished)]
-    outcome = {result.call_id: result.outcome for result in results}
-    words = {f"call_{step}_{place}": word for word, (step, place) in PLACES.items()}
-    findings.outcomes.update(outcome.values())
-    if not isinstance(records[-1].event, RunEnded) or [r.seq for r in records] != list(range(1, len(records) + 1)):
-        findings.untold.append(f"{name}: the log has no end or a gap")
-    if set(outcome) != set(words) or len(results) != len(words):
-        findings.untold.append(f"{name}: calls without exactly one result")
-    for call_id, word in words.items():
-        if CALLS[word] == "read":
-            continue
-        shown = f"{word}-edited" if trial.answers.get(word) == "edit" else word
-        if outcome.get(call_id) == "done" and not happened[shown]:
-            findings.untold.append(f"{name}: {word} is called done and never happened")
-        if outcome.get(call_id) in ("rejected", "failed", "cancelled") and happened[shown]:
-            findings.untold.append(f"{name}: {word} happened and is called {outcome[call_id]}")
-
-
-PLACES = {
-    call["arguments"]["word"]: (step, place)
-    for step, reply in enumerate(REPLIES, 1)
-    for place, call in enumerate(reply.get("calls", ()), 1)
-}
-
-
-def run_trials(trials: int, seed: int, instances: int = 1) -> Findings:
-    """All trials of a seed; several instances share a PostgreSQL database, a fresh one for each trial."""
-    configure_logs("error")
-    for module in PRELOADED if instances > 1 else PRELOADED[:2]:
-        importlib.import_module(module)
-    findings = Findings()
-    with tempfile.TemporaryDirectory(prefix="zeno-chaos-") as directory:
-        chance = random.Random(seed)
-        whole = life(prepared(Path(directory) / "whole", random.Random(0)), 0) or 0
-        for number in range(trials):
-            with databases.database("sqlite" if instances == 1 else "postgresql") as url:
-                trial = prepared(Path(directory) / f"trial-{seed}-{number}", chance, url)
-                carried_through(trial, chance, findings, whole, instances)
-                shutil.rmtree(trial.home)
+def one_trial(plan: Plan, number: int) -> Findings:
+    """A trial from its beginning to its end. All its chances follow from the seed and its number."""
+    chance = random.Random(f"{plan.seed}/{number}")
+    with databases.database("sqlite" if plan.instances == 1 else "postgresql") as url:
+        trial = prepared(plan.directory / f"trial-{plan.seed}-{number}", chance, url, apart=plan.apart)
+        findings = carried_through(trial, chance, plan.instances)
+        shutil.rmtree(trial.home)
     return findings
+
+
+def run_trials(plan: Plan, numbers: Iterable[int], at_once: int) -> Findings:
+    """Trials, so many at once: each in a process of its own, which leaves what it found in a file."""
+    todo, running, findings = list(numbers)[::-1], dict[int, int](), Findings()
+    while todo or running:
+        while todo and len(running) < at_once:
+            number = todo.pop()
+            running[forked(functools.partial(_leave, plan, number))] = number
+        child, status = os.wait()
+        number = running.pop(child)
+        if status == 0:
+            findings.add(pickle.loads(_left(plan, number).read_bytes()))
+        else:
+            findings.add(Findings(trials=1, broken=[f"trial-{plan.seed}-{number}"]))
+    return findings
+
+
+def _leave(plan: Plan, number: int) -> None:
+    _left(plan, number).write_bytes(pickle.dumps(one_trial(plan, number)))
+
+
+def _left(plan: Plan, number: int) -> Path:
+    return plan.directory / f"found-{number}"
+
+
+def check_length(directory: Path) -> None:
+    """Chances are drawn from about as many boundaries as there are: from fewer, the late ones would never be anybody's last."""
+    passed = life(prepared(directory / "whole", random.Random(0)), 0) or 0
+    if abs(passed - BOUNDARIES) > BOUNDARIES // 10:
+        raise RuntimeError(f"a whole life passes {passed} boundaries: say so in tests/chaos/story.py")
 
 
 def main() -> None:
@@ -341,16 +344,22 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--instances", type=int, default=1)
+    parser.add_argument("--at-once", type=int, help=f"trials under way at a time; 1 for one instance, else {AT_ONCE}")
+    parser.add_argument("--only", type=int, help="the number of the one trial to run, from 0")
+    parser.add_argument("--apart", action="store_true", help="instances that do not see each other die, as on other machines")
     options = parser.parse_args()
-    findings = run_trials(options.trials, options.seed, options.instances)
-    figures = {field: getattr(findings, field) for field in _figures()}
-    sys.stdout.write(json.dumps(figures, indent=2, default=dict) + "\n")
+    configure_logs("error")
+    for module in PRELOADED if options.instances > 1 else PRELOADED[:2]:
+        importlib.import_module(module)
+    # What is there already is shared by all lives, and not gone through in each.
+    gc.freeze()
+    numbers = range(options.trials) if options.only is None else [options.only]
+    with tempfile.TemporaryDirectory(prefix="zeno-chaos-") as directory:
+        check_length(Path(directory))
+        plan = Plan(Path(directory), options.seed, options.instances, options.apart)
+        findings = run_trials(plan, numbers, options.at_once or (1 if options.instances == 1 else AT_ONCE))
+    sys.stdout.write(json.dumps(findings.figures(), indent=2) + "\n")
     sys.exit(findings.faults() > 0)
-
-
-def _figures() -> tuple[str, ...]:
-    """The figures in order."""
-    return tuple(Findings.__dataclass_fields__)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@
     │   ├── Invalid
     │   └── TooMany
     ├── StoreUnavailable    the operator: the database does not answer; what was written stays, what was not can be done again
+    ├── WrittenByNewer      nobody here: a newer release has written what this one cannot read, and goes on with it
     └── ConfigError         the operator: the installation or its settings are wrong
 
 They are caught in three places only: around a tool call (`ToolFailed`), in the driver (`RunError`, `RunLost`) and at the edge
@@ -113,6 +114,10 @@ class TooMany(RequestError):
 
 class StoreUnavailable(ZenoError):
     """The database does not answer. Nothing of the transaction has happened, unless only the answer to its end was lost."""
+
+
+class WrittenByNewer(ZenoError):
+    """What is stored was written by a newer release, in words that this one does not know. It is left as it is."""
 
 
 class ConfigError(ZenoError):

@@ -18,7 +18,7 @@ from zeno.core.agents import AgentSpec
 from zeno.core.commands import Cancel, Command, Decide, Say
 from zeno.core.decisions import Answered, Denied
 from zeno.core.endings import Ending
-from zeno.core.errors import Conflict, ModelRefused, RunError, RunLost, StoreUnavailable, ZenoError
+from zeno.core.errors import Conflict, ModelRefused, RunError, RunLost, StoreUnavailable, WrittenByNewer, ZenoError
 from zeno.core.events import (
     ApprovalDecided,
     CancelRequested,
@@ -36,7 +36,7 @@ from zeno.core.scope import Scope
 from zeno.core.state import RunState, apply, fold
 from zeno.runs.clock import now
 from zeno.runs.owner import is_dead, this_process
-from zeno.runs.pulse import LEASE, Beat, Pulse
+from zeno.runs.pulse import HEARTBEAT, LEASE, Beat, Pulse
 from zeno.stores.approvals import Approvals
 from zeno.stores.event_log import EventLog, Record
 from zeno.stores.inbox import Inbox
@@ -222,7 +222,7 @@ class Driver:
             except RunError as error:
                 log.warning("run_failed", code=error.code, **error.params)
                 await book.write([loop.ended(book.state, _ending(error), error.code, **error.params)])
-            except (RunLost, CommandsWaiting, StoreUnavailable):
+            except (RunLost, CommandsWaiting, StoreUnavailable, WrittenByNewer):
                 raise
             except Exception as error:
                 # A fault of ours or of the machine. The user learns that the run is over; the log keeps what happened.
@@ -251,14 +251,23 @@ class Driver:
         beat = book.beat
         while not beat.lost:
             beat.bell.clear()
-            commands = [command for _, command in await self.inbox.pending(book.run.id)]
+            commands = await self._heard(book.run.id)
             halted = self.halting.is_set() and not book.at_work
-            if halted or any(isinstance(command, Cancel) for command in commands):
+            if halted or any(isinstance(command, Cancel) for command in commands or ()):
                 return
-            book.steered = bool(commands)
+            if commands is not None:
+                book.steered = bool(commands)
             # Without a bound of its own: the pulse rings once a second where anything waits.
             await beat.bell.wait()
         raise RunLost("run_lost", run=book.run.id)
+
+    async def _heard(self, run_id: str) -> list[Command] | None:
+        """The commands in the inbox, `None` when the database does not answer: what the pulse says must be heard even then."""
+        try:
+            async with asyncio.timeout(HEARTBEAT):
+                return [command for _, command in await self.inbox.pending(run_id)]
+        except (StoreUnavailable, TimeoutError):
+            return None
 
 
 def _ending(error: RunError) -> Ending:

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 import structlog
-from sqlalchemy.exc import SQLAlchemyError
 
+from zeno.core.errors import StoreUnavailable
 from zeno.core.events import StepStarted
 from zeno.core.ports import Delta
 from zeno.runs.frames import Frame, delta_frame, record_frame
@@ -226,7 +226,7 @@ class MemoryLiveFeed:
                 asked = elsewhere[start : start + AT_ONCE]
                 try:
                     found = await lengths(asked)
-                except SQLAlchemyError:
+                except StoreUnavailable:
                     log.warning("watch_failed", exc_info=True)
                     continue
                 self._tell_lengths(asked, found)

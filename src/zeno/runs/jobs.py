@@ -17,6 +17,7 @@ from zeno.runs.drive import Driver
 from zeno.runs.feed import LiveFeed
 from zeno.runs.session_runner import DRAIN, SessionRunner, old_enough
 from zeno.stores.approvals import Approvals
+from zeno.stores.database import GONE
 from zeno.stores.jobs import QUEUE, TASK, Jobs
 from zeno.stores.runs import Runs
 
@@ -57,6 +58,7 @@ class ProcrastinateDispatcher:
     most: int
     url: str = field(repr=False)
     drives: bool = True
+    _leaving: bool = False
 
     def __post_init__(self) -> None:
         self._runner = SessionRunner(driver=self.driver, runs=self.runs, feed=self.feed, most=self.most)
@@ -83,8 +85,13 @@ class ProcrastinateDispatcher:
         finally:
             sweeping.cancel()
             # First no new jobs, then an end of those under way: what is handed over must not come back.
+            self._leaving = True
             working.cancel()
             await self._runner.stop()
+            while not working.done():
+                # Said again where it went unheard: a worker that is just beginning can lose it.
+                await asyncio.wait({working}, timeout=STALLED)
+                working.cancel()
             await asyncio.gather(working, sweeping, return_exceptions=True)
 
     async def drive_session(self, session_id: str) -> None:
@@ -96,7 +103,7 @@ class ProcrastinateDispatcher:
 
     async def _work_on(self) -> None:
         app = self._app()
-        while True:
+        while not self._leaving:
             try:
                 async with app.open_async():
                     log.info("worker_started", most=self.most)
@@ -111,7 +118,11 @@ class ProcrastinateDispatcher:
 
         app = App(
             connector=PsycopgConnector(
-                conninfo=self.url, min_size=1, max_size=CONNECTIONS, timeout=STALLED, kwargs={"application_name": "zeno jobs"}
+                conninfo=self.url,
+                min_size=1,
+                max_size=CONNECTIONS,
+                timeout=STALLED,
+                kwargs=GONE | {"application_name": "zeno jobs"},
             ),
             worker_defaults={
                 "name": "zeno",

@@ -7,6 +7,7 @@ statement. A process that cannot renew them any more gives its runs up before ot
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import Context
 from dataclasses import dataclass, field
 
 import structlog
@@ -18,6 +19,9 @@ from zeno.stores.leases import Lease, Leases
 LEASE = 10_000
 """How long a lease holds without renewal, in milliseconds."""
 
+GIVE_UP = LEASE * 3 // 4
+"""How long after it was last renewed a lease is given up, in milliseconds: before others may take it."""
+
 HEARTBEAT = 1.0
 """How often, in seconds, the inbox is looked into when nothing rings."""
 
@@ -26,11 +30,15 @@ log = structlog.get_logger("zeno.runs")
 
 @dataclass(eq=False)
 class Beat:
-    """The pulse of one run: `bell` says that it should look around, `lost` that it is no longer its driver's."""
+    """The pulse of one run: `bell` says that it should look around, `lost` that it is no longer its driver's.
+
+    `kept` is when the lease was last known to hold, in milliseconds since 1970-01-01 UTC.
+    """
 
     lease: Lease
     bell: asyncio.Event = field(default_factory=asyncio.Event)
     lost: bool = False
+    kept: int = field(default_factory=now)
 
 
 @dataclass(kw_only=True)
@@ -54,7 +62,8 @@ class Pulse:
         """Keep a lease for the length of the block."""
         beat = self._beats[lease.run_id] = Beat(lease)
         if self._task is None:
-            self._task = asyncio.create_task(self._go_on(), name="pulse")
+            # In a context of its own: it beats for the runs that come later as well.
+            self._task = asyncio.create_task(self._go_on(), name="pulse", context=Context())
         try:
             yield beat
         finally:
@@ -81,27 +90,37 @@ class Pulse:
             await asyncio.sleep(HEARTBEAT)
             due = now() - renewed > LEASE // 4
             try:
-                # A database that does not answer is as good as none.
-                async with asyncio.timeout(LEASE / 4000):
+                async with asyncio.timeout(self._patience()):
                     for run_id in await self.inbox.waiting() & self._beats.keys():
                         self.ring(run_id)
                     if due:
                         began = now()
-                        await self._renew()
+                        await self._renew(began)
                         renewed = began
             except Exception:
                 self.failures += 1
                 log.exception("heartbeat_failed")
-                if now() - renewed > LEASE * 3 // 4:
-                    self._lose(set())
+            for beat in self._beats.values():
+                if now() - beat.kept >= GIVE_UP:
+                    self._lose(beat)
 
-    async def _renew(self) -> None:
-        beats = [beat.lease for beat in self._beats.values()]
-        held = await self.leases.renew(beats, now=now(), duration=LEASE)
-        self._lose(held | (self._beats.keys() - {lease.run_id for lease in beats}))
+    def _patience(self) -> float:
+        """Seconds that the database may take: one that does not answer is as good as none, and no run may be kept too long.
 
-    def _lose(self, held: set[str]) -> None:
-        for run_id, beat in self._beats.items():
-            if run_id not in held:
-                beat.lost = True
-                beat.bell.set()
+        A process that has slept itself still asks: as long as nobody else has taken its runs, they are its own.
+        """
+        left = (beat.kept + GIVE_UP - now() for beat in self._beats.values() if not beat.lost)
+        return min(LEASE / 4000, max(HEARTBEAT, min(left, default=LEASE) / 1000))
+
+    async def _renew(self, began: int) -> None:
+        beats = list(self._beats.values())
+        held = await self.leases.renew([beat.lease for beat in beats], now=began, duration=LEASE)
+        for beat in beats:
+            if beat.lease.run_id in held:
+                beat.kept = began
+            else:
+                self._lose(beat)
+
+    def _lose(self, beat: Beat) -> None:
+        beat.lost = True
+        beat.bell.set()

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from zeno.core.errors import ConfigError, Conflict, RunLost
+from zeno.core.errors import ConfigError, Conflict, RunLost, WrittenByNewer
 from zeno.runs.clock import now
 from zeno.runs.drive import Driver
 from zeno.runs.feed import LiveFeed
@@ -81,6 +81,9 @@ class SessionRunner:
                     async with self._places:
                         if not await self._drive(due[0]):
                             return
+        except WrittenByNewer as error:
+            # Its own instances find it as well; until one does, it is looked at again with every sweep.
+            log.warning("session_left_to_newer_release", session=session_id, **error.params)
         except Exception:
             # The database failed, say. The next sweep finds the run again.
             log.exception("dispatch_failed", session=session_id)

@@ -20,6 +20,7 @@ from zeno.core.errors import (
     StoreUnavailable,
     TooMany,
     Unauthorized,
+    WrittenByNewer,
     ZenoError,
 )
 from zeno.i18n import catalogue, text
@@ -44,6 +45,7 @@ _BY_CLASS: tuple[tuple[type[ZenoError], int], ...] = (
     (TooMany, 429),
     (ConfigError, 503),
     (StoreUnavailable, 503),
+    (WrittenByNewer, 503),
 )
 _BY_CODE = {"body_too_large": 413, "upload_too_large": 413, "host_not_allowed": 421}
 _OF_FRAMEWORK = {

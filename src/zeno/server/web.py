@@ -18,15 +18,19 @@ BUILT = Path(str(resources.files("zeno"))) / "web"
 
 MEDIA_TYPES = {
     ".css": "text/css; charset=utf-8",
+    ".csv": "text/csv; charset=utf-8",
     ".html": "text/html; charset=utf-8",
     ".ico": "image/x-icon",
     ".js": "text/javascript; charset=utf-8",
     ".json": "application/json",
     ".map": "application/json",
+    ".md": "text/markdown; charset=utf-8",
     ".png": "image/png",
     ".svg": "image/svg+xml",
+    ".ttf": "font/ttf",
     ".txt": "text/plain; charset=utf-8",
     ".webmanifest": "application/manifest+json",
+    ".woff": "font/woff",
     ".woff2": "font/woff2",
 }
 """What is served, and as what; a file of another kind is not."""

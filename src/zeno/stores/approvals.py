@@ -74,7 +74,7 @@ class Approvals:
             query = query.where(approvals.c.status == status)
         if run_id is not None:
             query = query.where(approvals.c.run_id == run_id)
-        order = (approvals.c.requested_at, approvals.c.id)
+        order: tuple[Any, ...] = (approvals.c.requested_at, approvals.c.id)
         if status != "pending":
             order = (order[0].desc(), order[1].desc())
         rows = connection.execute(query.order_by(*order).limit(most))

@@ -8,13 +8,14 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
+import msgspec
 from sqlalchemy import URL, Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DatabaseError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from zeno.core.errors import ConfigError, StoreUnavailable
-from zeno.stores.migrations import HEAD
+from zeno.core.errors import ConfigError, StoreUnavailable, WrittenByNewer
+from zeno.stores.migrations import HEAD, OLDEST
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -26,6 +27,15 @@ READERS = WRITERS = 4
 CONNECT = 5
 LOCK = 10
 """Seconds that connecting, and waiting for somebody else's lock, may take."""
+
+GONE: dict[str, int] = {
+    "connect_timeout": CONNECT,
+    "tcp_user_timeout": CONNECT * 1000,
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+}
+"""How PostgreSQL's own library notices that a server, or the way there, is gone without a word; the system takes 15 minutes."""
 
 MOST_ATTEMPTS = 6
 """How often a transaction is begun that has to give way to others."""
@@ -79,6 +89,8 @@ class Database:
                     raise _unavailable(error) from error
             except (InterfaceError, PoolTimeout) as error:
                 raise _unavailable(error) from error
+            except msgspec.ValidationError as error:
+                raise _newer(error) from error
         raise AssertionError("unreachable")
 
 
@@ -88,12 +100,19 @@ def _answering() -> Iterator[None]:
         yield
     except (OperationalError, InterfaceError, PoolTimeout) as error:
         raise _unavailable(error) from error
+    except msgspec.ValidationError as error:
+        raise _newer(error) from error
 
 
 def _unavailable(error: Exception) -> StoreUnavailable:
     # The driver's words may hold an address, and never a password; the first line says what is wrong.
     reason = str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
     return StoreUnavailable("database_unavailable", reason=reason[:200])
+
+
+def _newer(error: msgspec.ValidationError) -> WrittenByNewer:
+    """What is valid JSON and none of our words: whoever wrote it knows more of them. The reason names a field or a tag."""
+    return WrittenByNewer("written_by_newer", reason=str(error)[:200])
 
 
 def _gave_way(error: OperationalError) -> bool:
@@ -162,17 +181,11 @@ def _sqlite(location: URL) -> Database:
 
 
 def _postgresql(location: URL) -> Database:
-    own = {
-        "connect_timeout": CONNECT,
-        "application_name": "zeno",
-        "keepalives_idle": 5,
-        "keepalives_interval": 2,
-        "keepalives_count": 3,
-    }
+    waits = f"-c lock_timeout={LOCK * 1000} -c idle_in_transaction_session_timeout={LOCK * 1000}"
     # A connection that a restart of the server has cut is found out before it is used.
     engine = create_engine(
         location.set(drivername="postgresql+psycopg"),
-        connect_args=own | {"options": f"-c lock_timeout={LOCK * 1000} -c idle_in_transaction_session_timeout={LOCK * 1000}"},
+        connect_args=GONE | {"application_name": "zeno", "options": waits},
         pool_size=READERS + WRITERS,
         max_overflow=0,
         pool_pre_ping=True,
@@ -204,12 +217,23 @@ _MAKERS: dict[str, Callable[[URL], Database]] = {
 
 async def _migrate(database: Database, shown: str) -> None:
     try:
-        if await database.read(_version) != HEAD:
+        if not await database.read(fits):
             await database.write(_upgrade)
     except StoreUnavailable as error:
         raise ConfigError("database_unusable", database=shown, reason=error.params["reason"]) from None
     except DatabaseError as error:
         raise ConfigError("database_unusable", database=shown, reason=str(error.orig)) from None
+
+
+def fits(connection: Connection) -> bool:
+    """Whether this release works with the schema as it is: with its own, and with a newer one that was made for it as well."""
+    version = _version(connection)
+    if version is None or version <= HEAD or connection.dialect.name != "postgresql":
+        return version == HEAD
+    # Only several instances can be of two releases at once. What nobody has said of this very schema does not count.
+    said = str(connection.scalar(text("select obj_description('alembic_version'::regclass)")) or "")
+    newer, _, oldest = said.partition(" ")
+    return newer == version and "" < oldest <= HEAD
 
 
 def _version(connection: Connection) -> str | None:
@@ -224,7 +248,7 @@ def _upgrade(connection: Connection) -> None:
         connection.execute(text("select pg_advisory_xact_lock(:key)"), {"key": MIGRATION_LOCK})
     elif connection.dialect.name in ("mysql", "mariadb"):
         connection.execute(text("select get_lock('zeno-migration', 60)"))
-    if _version(connection) == HEAD:
+    if fits(connection):
         return
     from alembic import command
     from alembic.config import Config
@@ -237,6 +261,8 @@ def _upgrade(connection: Connection) -> None:
     if version is not None and version not in known:
         raise ConfigError("database_newer", version=version, known=HEAD)
     command.upgrade(config, "head")
+    if connection.dialect.name == "postgresql":
+        connection.execute(text(f"comment on table alembic_version is '{HEAD} {OLDEST}'"))
 
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:

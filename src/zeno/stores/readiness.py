@@ -3,10 +3,9 @@
 import contextlib
 from collections.abc import Awaitable, Callable, Mapping
 
-from sqlalchemy import Connection, insert, select, text
+from sqlalchemy import Connection, insert, select
 
-from zeno.stores.database import Database
-from zeno.stores.migrations import HEAD
+from zeno.stores.database import Database, fits
 from zeno.stores.tables import audit, runs
 
 
@@ -15,7 +14,7 @@ class _RolledBack(Exception):
 
 
 class SchemaBehind(Exception):
-    """The database has another schema than this version."""
+    """The database has a schema that this version does not work with."""
 
 
 def database_checks(database: Database) -> Mapping[str, Callable[[], Awaitable[None]]]:
@@ -40,5 +39,5 @@ def _written_and_taken_back(connection: Connection) -> None:
 
 
 def _schema(connection: Connection) -> None:
-    if connection.scalar(text("select version_num from alembic_version")) != HEAD:
+    if not fits(connection):
         raise SchemaBehind

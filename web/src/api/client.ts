@@ -80,9 +80,10 @@ async function call<T>(method: Method, path: string, wish?: Wish): Promise<T> {
 }
 
 async function problemOf(response: Response): Promise<ProblemError> {
-  if (response.status === 401) loggedOut()
   try {
     const problem = (await response.json()) as Problem
+    // A wrong password is refused in the same way, and ends no login.
+    if (response.status === 401 && problem.code !== 'login_wrong') loggedOut()
     return new ProblemError(response.status, problem.code, problem.params, problem.detail, problem)
   } catch {
     return new ProblemError(response.status, 'server_unreachable', {}, '')

@@ -1704,8 +1704,8 @@ export interface components {
          * @description What is to be done with calls that match.
          *
          *     `tool` is a pattern of tool names, `arguments` maps names of arguments to patterns that all of them must match, on texts as
-         *     they are and on other values as JSON. In a pattern `*` is any text and `?` any character. An `exact` rule speaks only of calls
-         *     that give no other arguments. `approver` says who may decide.
+         *     they are and on other values as JSON. In a pattern `*` is any text and `?` any character. An `exact` rule speaks only of
+         *     calls that give no other arguments. `approver` says who may decide.
          */
         Rule: {
             /**
