@@ -31,6 +31,20 @@ export function split(source: string, live: boolean, before: Split = NOTHING): S
   return { blocks, settled, prefix }
 }
 
+/**
+ * The tags of the blocks that are headings, empty ones for the others: those of a text begin below those of the page, and none is
+ * more than one step below the one before it, whatever signs were written.
+ */
+export function headings(blocks: readonly string[]): string[] {
+  let last = 0
+  return blocks.map((block) => {
+    const signs = /^ {0,3}(#{1,6})(?=\s|$)/.exec(block)?.[1]
+    if (!signs) return ''
+    last = Math.min(signs.length, last + 1)
+    return `h${Math.min(last + 2, 6)}`
+  })
+}
+
 function startsOfLines(text: string): number[] {
   const starts = [0]
   for (let place = text.indexOf('\n'); place >= 0; place = text.indexOf('\n', place + 1)) starts.push(place + 1)

@@ -17,6 +17,8 @@ export interface Drawing {
   parts: Parts
   /** Whether the text is still being written. */
   live: boolean
+  /** The tag of the heading that the block is, if it is one. */
+  heading: string
 }
 
 const PLAIN = new Set([
@@ -63,5 +65,6 @@ function plain(element: HTMLElement, drawing: Drawing): VNodeChild {
   if (element.className) properties['class'] = element.className
   const start = element.tagName === 'OL' ? element.getAttribute('start') : null
   if (start && /^\d+$/.test(start)) properties['start'] = start
-  return h(element.tagName.toLowerCase(), properties, children(element, drawing))
+  const tag = drawing.heading && /^H\d$/.test(element.tagName) ? drawing.heading : element.tagName.toLowerCase()
+  return h(tag, properties, children(element, drawing))
 }

@@ -112,7 +112,8 @@ function lastParagraph(text: string): number {
 /** Where the last item, heading or cell among lines begins: no emphasis reaches over that. */
 function lastLeaf(lines: string): number {
   let leaf = 0
-  for (const found of lines.matchAll(/^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+|#{1,6}[ \t]+|\|)/gm)) leaf = found.index + found[0].length
+  for (const found of lines.matchAll(/^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+|#{1,6}[ \t]+|\|)/gm))
+    leaf = found.index + found[0].length
   const cell = lines.lastIndexOf('|')
   return lines.slice(leaf).includes('\n') || cell < leaf ? leaf : cell + 1
 }

@@ -1,6 +1,6 @@
 /** Who is asking, and what the installation says of itself. */
 import { defineStore } from 'pinia'
-import { computed, ref } from 'vue'
+import { computed, ref, shallowRef } from 'vue'
 
 import { api, onLoggedOut, ProblemError, useCsrf } from '@/api/client'
 import type { Me, PublicSettings } from '@/api/types'
@@ -11,12 +11,14 @@ export type Proof = { token: string } | { name: string; password: string; team: 
 export const useAccount = defineStore('account', () => {
   const me = ref<Me | null>(null)
   const settings = ref<PublicSettings | null>(null)
+  /** Why the printed address did not let anybody in. */
+  const refused = shallowRef<unknown>(null)
   const admin = computed(() => me.value?.rights.includes('admin') ?? false)
   onLoggedOut(() => (me.value = null))
 
   async function arrive(): Promise<void> {
     const token = takeToken()
-    if (token) await logIn({ token }).catch(() => undefined)
+    if (token) await logIn({ token }).catch((error: unknown) => (refused.value = error))
     if (!me.value) await recognise()
   }
 
@@ -42,5 +44,5 @@ export const useAccount = defineStore('account', () => {
     await api.post('/logout')
     me.value = null
   }
-  return { me, settings, admin, arrive, logIn, logOut, recognise }
+  return { me, settings, admin, refused, arrive, logIn, logOut, recognise }
 })
