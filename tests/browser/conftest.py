@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
-from tests.browser.window import Window, chromium
+from tests.browser.window import BOUND, Window, chromium
 from tests.door import Door
 from tests.http import Server, serving
 from tests.stubs.gated_model import GatedModel, gated_model
@@ -18,6 +18,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.slow)
+
+
+expect.set_options(timeout=BOUND)
 
 
 @pytest.fixture(scope="session")

@@ -85,9 +85,11 @@ def test_the_weekly_report_from_the_wish_to_the_document(
     # A dangerous action waits; another argument is given, and that one counts.
     card = page.locator('[data-test^="approval-"][data-status="pending"]').first
     expect(card).to_contain_text("send_mail")
+    window.picture(f"confirm-{language}")
     card.locator('[data-test="edit"]').click()
     field = card.locator('[data-test="field-text"] textarea, [data-test="field-text"] input').first
     field.fill("Only for you.")
+    window.picture(f"edit-{language}")
     card.locator('[data-test="edit-confirm"]').click()
     answers.wait()
     assert "sent to li@example.com: Only for you." in str(model.asked[-1])
@@ -224,3 +226,23 @@ def test_a_draft_is_not_lost_when_the_server_does_not_answer(browser: Browser, d
         window["send"].click()
         expect(window["thread"]).to_contain_text("Here.")
         window.close()
+
+
+def test_words_that_are_written_while_a_file_begins_the_conversation_stay(window: Window, model: GatedModel) -> None:
+    page = window.page
+    page.evaluate("""() => {
+        // Somebody who never stops typing, and a page that moves to another address under their fingers.
+        const field = () => document.querySelector('[data-test="message"]')
+        window.typed = ''
+        window.typist = setInterval(() => {
+            const text = 'abcdefghij'[window.typed.length % 10]
+            window.typed += text
+            field().value += text
+            field().dispatchEvent(new Event('input', { bubbles: true }))
+        }, 1)
+    }""")
+    page.set_input_files('input[type="file"]', ROOT / "examples" / "sales.csv")
+    page.wait_for_url("**/chat/*")
+    expect(window["attachment"]).to_contain_text("sales.csv")
+    typed = page.evaluate("() => { clearInterval(window.typist); return window.typed }")
+    expect(window["message"]).to_have_value(typed)

@@ -1,9 +1,7 @@
 """Every page, in both languages, light and dark, on a desk and on a phone: whole, readable, and open to everybody."""
 
-import os
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -12,9 +10,6 @@ from tests.browser.window import ROOT, Window
 from tests.door import Door
 from tests.http import HOLD, Server, serving
 from tests.stubs.gated_model import GatedModel
-
-PICTURES = os.environ.get("ZENO_PICTURES")
-"""A directory in which to leave pictures of what was seen."""
 
 PAGES = {
     "welcome": "/",
@@ -76,9 +71,7 @@ def test_a_page_is_whole_and_open_to_everybody(browser: Browser, lived_in: tuple
                 window.page.wait_for_load_state("networkidle")
                 expect(window.page.locator("main#content")).not_to_be_empty()
                 _whole(window.page)
-                if PICTURES:
-                    kind = f"{'dark' if dark else 'light'}-{'phone' if size is PHONE else 'desk'}"
-                    window.page.screenshot(path=Path(PICTURES) / f"{name}-{language}-{kind}.png")
+                window.picture(f"{name}-{language}-{'dark' if dark else 'light'}-{'phone' if size is PHONE else 'desk'}")
                 assert window.accessibility() == [], f"{language}, {'dark' if dark else 'light'}, {size['width']}"
                 window.close()
 

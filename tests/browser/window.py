@@ -1,6 +1,7 @@
 """The page's door: a window of a browser that notes every request and every fault that its console tells."""
 
 import json
+import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +15,9 @@ from tests.services import program
 
 ROOT = Path(__file__).parents[2]
 AXE = ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
+PICTURES = os.environ.get("ZENO_PICTURES")
+"""A directory in which to leave pictures of what was seen."""
+
 BOUND = 30_000
 """Milliseconds that a test waits for something to be seen."""
 
@@ -77,6 +81,11 @@ class Window:
         self.page.evaluate(AXE.read_text("utf-8"))
         found = self.page.evaluate("async () => (await axe.run(document, {resultTypes: ['violations']})).violations")
         return [_violation(each) for each in found if each["impact"] in ("serious", "critical")]
+
+    def picture(self, name: str) -> None:
+        """Leave a picture of what is seen now, where pictures are wanted."""
+        if PICTURES:
+            self.page.screenshot(path=Path(PICTURES) / f"{name}.png", animations="disabled")
 
     def close(self) -> None:
         """Close it; nothing may have gone elsewhere or broken."""

@@ -9,7 +9,7 @@ import { useConversations } from '@/stores/conversations'
 
 import { useRunChoices } from './useRunChoices'
 import { useConversation } from './useConversation'
-import { useDraft, type Draft } from './useDrafts'
+import { leaveDraft, useDraft, type Draft } from './useDrafts'
 import { useOtherWindows } from './useOtherWindows'
 import { useSending, type Order } from './useSending'
 
@@ -38,7 +38,10 @@ export function useChat(sessionId: Ref<string>) {
 
   /** Go to a conversation that was begun where one still is. */
   function show(written: Draft, id: string): void {
-    if (sessionId.value === '' && written.sessionId === id) void router.replace({ name: 'chat', params: { sessionId: id } })
+    const here = sessionId.value === '' && written.sessionId === id
+    const gone = here ? router.replace({ name: 'chat', params: { sessionId: id } }) : Promise.resolve()
+    // Until then somebody may be writing: no word of theirs may go elsewhere.
+    void gone.finally(() => leaveDraft(written))
     void refresh()
   }
 

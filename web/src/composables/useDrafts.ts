@@ -63,9 +63,13 @@ function draftOf(sessionId: string): Draft {
   return drafts.get(sessionId) as Draft
 }
 
-/** The conversation that a draft was written for has begun. */
+/** The conversation that a draft was written for has begun. It stays where it is as well, until nobody writes there any more. */
 export function moveDraft(draft: Draft, sessionId: string): void {
-  drafts.delete(draft.sessionId)
   draft.sessionId = sessionId
   drafts.set(sessionId, draft)
+}
+
+/** The next new conversation begins with an empty draft. */
+export function leaveDraft(draft: Draft): void {
+  if (drafts.get('') === draft) drafts.delete('')
 }

@@ -8,7 +8,7 @@ export const shell = area(
     pending: '{count} waiting for a decision',
     skip: 'Skip to the content',
     language: 'Language',
-    theme: { label: 'Appearance', light: 'Light', dark: 'Dark', system: 'As the system' },
+    theme: { label: 'Appearance', light: 'Light', dark: 'Dark', system: 'System' },
     login: {
       title: 'Log in to Zeno',
       local: 'Open the address that `zeno serve` printed, or paste its token here.',
