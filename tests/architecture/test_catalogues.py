@@ -26,6 +26,7 @@ RAISED_TO_PEOPLE = {
     "Unauthorized",
     "TooMany",
     "StoreUnavailable",
+    "WrittenByNewer",
 }
 
 

@@ -110,7 +110,7 @@ async def test_a_run_that_nobody_drives_ages_in_the_queue(tmp_path: Path) -> Non
         made = time.monotonic()
         while time.monotonic() - made < 0.05:
             await asyncio.sleep(0.01)
-        async with Inside(app, application(app)).own as client:
+        async with Inside([app], [application(app)]).own as client:
             told = parsed((await client.get("/metrics")).text)
     assert told["zeno_installation_runs{state=due}"] == 1
     assert told["zeno_installation_queue_age_seconds"] >= 0.05
