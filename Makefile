@@ -45,18 +45,26 @@ check: $(VENV)/.developing
 chaos: $(VENV)/.developing
 	$(BIN)/python -m tests.chaos.trials --trials 1000 --seed 7
 	$(BIN)/python -m tests.with_services $(BIN)/python -m tests.chaos.trials --instances 3 --trials 1000 --seed 7
+	$(BIN)/python -m tests.with_services $(BIN)/python -m tests.chaos.trials --instances 3 --trials 100 --seed 11 --apart
 
 # Optional: real model servers of other makers, installed by name; see tests/peers/README.md.
 peers: $(VENV)/.developing
 	sh tests/peers/setup.sh
 	ZENO_PEERS=1 $(BIN)/pytest tests/peers -rs
 
-bench: $(VENV)/.developing
+bench: $(VENV)/.developing $(PAGE)
 	$(BIN)/python benchmarks/loop.py
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python -m benchmarks.models
 	$(BIN)/python -m benchmarks.repair
 	$(BIN)/python -m benchmarks.server
+	$(BIN)/python -m benchmarks.page
+	$(BIN)/python -m tests.with_services $(BIN)/python -m benchmarks.dispatch
+	$(BIN)/python -m tests.with_services $(BIN)/python -m benchmarks.redis_feed
+	$(BIN)/python -m tests.with_services $(BIN)/python -m benchmarks.stores
+	$(BIN)/python -m tests.with_services $(BIN)/python -m benchmarks.throughput
+	$(BIN)/python -m tests.with_services $(BIN)/python -m benchmarks.scaled
+	$(BIN)/python -m tests.with_services $(BIN)/python -m benchmarks.archive
 
 format: $(VENV)/.developing
 	$(BIN)/ruff format .

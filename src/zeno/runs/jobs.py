@@ -6,7 +6,7 @@ nothing, it does no harm: the lease says who may drive, the fence keeps the log 
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -89,8 +89,8 @@ class ProcrastinateDispatcher:
             working.cancel()
             await self._runner.stop()
             while not working.done():
-                # Said again where it went unheard: a worker that is just beginning can lose it.
-                await asyncio.wait({working}, timeout=STALLED)
+                # Said again where it went unheard, which a worker that is just beginning can do; not while it drains.
+                await asyncio.wait({working}, timeout=DRAIN + STALLED)
                 working.cancel()
             await asyncio.gather(working, sweeping, return_exceptions=True)
 
@@ -105,7 +105,10 @@ class ProcrastinateDispatcher:
         app = self._app()
         while not self._leaving:
             try:
-                async with app.open_async():
+                async with AsyncExitStack() as closing:
+                    # Also one that is cancelled while it opens: a pool that is still connecting would never end by itself.
+                    closing.push_async_callback(app.close_async)
+                    await app.open_async()
                     log.info("worker_started", most=self.most)
                     await app.run_worker_async()
                 log.warning("worker_stopped")

@@ -40,6 +40,9 @@ GONE: dict[str, int] = {
 MOST_ATTEMPTS = 6
 """How often a transaction is begun that has to give way to others."""
 
+OTHERS_AT_IT = 300
+"""Seconds that one waits for another process that brings the schema to this version."""
+
 MIGRATION_LOCK = 0x7A656E6F
 """The number of PostgreSQL's advisory lock for migrations: "zeno"."""
 
@@ -245,9 +248,11 @@ def _version(connection: Connection) -> str | None:
 def _upgrade(connection: Connection) -> None:
     """Bring the schema to this version. Of several processes that begin at once, one does it and the others wait."""
     if connection.dialect.name == "postgresql":
-        connection.execute(text("select pg_advisory_xact_lock(:key)"), {"key": MIGRATION_LOCK})
-    elif connection.dialect.name in ("mysql", "mariadb"):
-        connection.execute(text("select get_lock('zeno-migration', 60)"))
+        wait_for_turn(connection, MIGRATION_LOCK)
+    elif connection.dialect.name in ("mysql", "mariadb") and not connection.scalar(
+        text(f"select get_lock('zeno-migration', {OTHERS_AT_IT})")
+    ):
+        raise ConfigError("database_unusable", database="-", reason="another process has been migrating it for long")
     if fits(connection):
         return
     from alembic import command
@@ -263,6 +268,13 @@ def _upgrade(connection: Connection) -> None:
     command.upgrade(config, "head")
     if connection.dialect.name == "postgresql":
         connection.execute(text(f"comment on table alembic_version is '{HEAD} {OLDEST}'"))
+
+
+def wait_for_turn(connection: Connection, lock: int) -> None:
+    """Wait for others who change the schema of a PostgreSQL database; the statements that follow wait no longer than usual."""
+    connection.execute(text(f"set local lock_timeout = '{OTHERS_AT_IT}s'"))
+    connection.execute(text("select pg_advisory_xact_lock(:key)"), {"key": lock})
+    connection.execute(text(f"set local lock_timeout = '{LOCK}s'"))
 
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:

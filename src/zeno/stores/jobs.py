@@ -12,7 +12,7 @@ from sqlalchemy import Connection, make_url, text
 from sqlalchemy.exc import ArgumentError
 
 from zeno.core.errors import ConfigError
-from zeno.stores.database import Database, reading, writing
+from zeno.stores.database import Database, reading, wait_for_turn, writing
 
 QUEUE = "zeno"
 TASK = "drive_session"
@@ -136,7 +136,7 @@ class Jobs:
     @writing
     def _install(self, connection: Connection) -> None:
         """Of several processes that begin at once, one does it and the others wait."""
-        connection.execute(text("select pg_advisory_xact_lock(:key)"), {"key": INSTALL_LOCK})
+        wait_for_turn(connection, INSTALL_LOCK)
         connection.execute(text("create table if not exists zeno_job_schema (name varchar(200) primary key)"))
         steps, done = _steps(), _done(connection)
         if not done and connection.scalar(text("select to_regclass('procrastinate_jobs')")) is None:
