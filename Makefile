@@ -8,6 +8,7 @@ TASK ?= Summarise sales.csv by channel and write the weekly report in Word with 
 
 PAGE := src/zeno/web/index.html
 PAGE_SOURCES := $(shell find web/src web/public -type f) $(wildcard web/*.json web/*.ts web/*.html)
+PAGE_CHECKED := web/node_modules/.checked
 
 .PHONY: demo serve test check page wheel chaos peers bench format lock clean
 
@@ -25,6 +26,11 @@ page: $(PAGE)
 $(PAGE): $(PAGE_SOURCES) web/run.sh | $(BIN)/python
 	sh web/run.sh build
 
+# Looked at again only when something of it has changed.
+$(PAGE_CHECKED): $(PAGE_SOURCES) $(wildcard web/tests/* web/scripts/* web/*.js tests/golden/*) docs/openapi.json | $(BIN)/python
+	sh web/run.sh check
+	touch $@
+
 wheel: $(VENV)/.installed $(PAGE)
 	$(BIN)/python -m hatchling build -t wheel
 
@@ -33,12 +39,11 @@ test: $(VENV)/.developing $(PAGE)
 	$(BIN)/python -m tests.with_services $(BIN)/pytest -n auto -rs
 
 # Format, lint, types, contracts and the fast tests; meant to be run before every commit.
-check: $(VENV)/.developing
+check: $(VENV)/.developing $(PAGE_CHECKED)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	sh web/run.sh check
 	$(BIN)/pytest -n auto -m "not slow and not office"
 
 # A thousand seeded trials of `kill -9` of one process and of three instances; a hundred of each are part of `make test`.
