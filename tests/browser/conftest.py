@@ -23,9 +23,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 expect.set_options(timeout=BOUND)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """One browser for all tests of a process; each of their windows has a context of its own."""
+    """One browser for the tests of a file; each of their windows has a context of its own.
+
+    Not for longer: as long as it is there, its driver's event loop runs, and no other test of the process could have one.
+    """
     executable = chromium()
     assert (BUILT / "index.html").is_file(), "the page is not built: make page"
     with sync_playwright() as playwright:

@@ -89,6 +89,8 @@ def test_everything_is_reached_with_the_keyboard(browser: Browser, door: Door, m
         page.keyboard.press("Enter")
         card = page.locator('[data-test^="approval-"][data-status="pending"]')
         expect(card).to_be_visible()
+        # At first it is inert, against a key that was meant for something else.
+        expect(card.locator('[data-test="approve"]')).to_be_enabled()
         _tab_to(page, "approve")
         assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none", "the focus is seen"
         page.keyboard.press("Enter")
