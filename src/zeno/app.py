@@ -190,11 +190,6 @@ class App:
         decision = fitting(approval, decision, self.tools)
         rule = KeptRule(new_id(), sparing(approval, decision), now()) if always else None
         decided, counted = await self.approvals.decide(scope, approval_id, decision, now=now(), admin=admin, sparing=rule)
-        if counted:
-            kind = str(type(decision).__struct_config__.tag)
-            await self.audit.write(
-                scope, "decide", approval.tool, at=now(), decision=approval_id, result=kind, run_id=approval.run_id
-            )
         await self._wake(approval.run_id, approval.session_id)
         return decided, counted
 

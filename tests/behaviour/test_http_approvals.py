@@ -94,6 +94,9 @@ def test_what_a_person_decides_is_what_happens(door: Door, decision: dict[str, A
             assert (other.status_code, other.json()["code"]) == (409, "approval_decided")
             assert other.json()["approval"] == first.json()["approval"]
             assert (await house.ended(run))["answer"] == "Done."
+            lines = (await client.get(f"/api/v1/audit?run={run}")).json()["entries"]
+            (told_of,) = [line for line in lines if line["action"] == "decide"]
+            assert (told_of["decision"], told_of["result"]) == (approval, decision["decision"])
 
     decided()
 

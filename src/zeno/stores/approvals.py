@@ -94,8 +94,9 @@ class Approvals:
     ) -> tuple[Approval, bool]:
         """Decide, if nobody has: the approval as it is then, and whether it was this call that decided it.
 
-        The decision, the command for the run and the rule `sparing` the next question are written together. Raises `NotFound`,
-        `Conflict` when it was decided otherwise, closed, or has expired, and when there is no room for the rule.
+        The decision, the command for the run, its line in the audit and the rule `sparing` the next question are written
+        together. Raises `NotFound`, `Conflict` when it was decided otherwise, closed, or has expired, and when there is no room
+        for the rule.
         """
         body = msgspec.json.encode(decision).decode()
         found = _find(connection, scope, approval_id, admin=admin)
@@ -106,6 +107,8 @@ class Approvals:
         won = (connection.execute(deciding.values(values))).rowcount == 1
         if won:
             put_command(connection, found.run_id, Decide(approval_id, decision, scope.user), now)
+            kind = str(type(decision).__struct_config__.tag)
+            put_line(connection, scope, "decide", found.tool, at=now, decision=approval_id, result=kind, run_id=found.run_id)
         found = _find(connection, scope, approval_id, admin=admin)
         if not won and (found.status != "decided" or found.decision != decision):
             raise _closed(found)
