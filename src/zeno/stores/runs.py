@@ -16,6 +16,9 @@ from zeno.stores.database import Database, reading, writing
 from zeno.stores.inbox import put_command
 from zeno.stores.tables import inbox, runs, sessions
 
+WHOLE = 32
+"""Characters of an id."""
+
 
 class Run(msgspec.Struct, frozen=True):
     """One run. Times are milliseconds since 1970-01-01 UTC; `ended_at` is `None` while it is open.
@@ -87,7 +90,9 @@ class Runs:
     @reading
     def find(self, connection: Connection, scope: Scope, prefix: str) -> Run:
         """The scope's run whose id begins with `prefix`. Raises `NotFound`, or `Invalid` when several do."""
-        query = select(runs).where(*_own(scope), runs.c.id.startswith(prefix, autoescape=True)).limit(2)
+        # A whole id is looked up; for a part of one, no index helps.
+        same = runs.c.id == prefix if len(prefix) == WHOLE else runs.c.id.startswith(prefix, autoescape=True)
+        query = select(runs).where(*_own(scope), same).limit(2)
         rows = (connection.execute(query)).all()
         if not rows or not prefix:
             raise NotFound("run_not_found", run=prefix)
@@ -114,7 +119,10 @@ class Runs:
 
         `state` is `open` for those that are not over, paused ones too; `search` is looked for in what was asked.
         """
-        wanted = list(_own(scope))
+        # Whose the runs of a conversation are, the conversation says: by both, a database may choose the longer way.
+        wanted: list[ColumnElement[bool]] = (
+            list(_own(scope)) if session_id is None else [exists().where(*owned(scope, session_id))]
+        )
         if before is not None:
             wanted.append(runs.c.created_at < before)
         if session_id is not None:
@@ -151,7 +159,7 @@ class Runs:
 
     async def of_session(self, scope: Scope, session_id: str) -> list[Run]:
         """The scope's runs of a session, oldest first."""
-        query = select(runs).where(*_own(scope), runs.c.session_id == session_id)
+        query = select(runs).where(runs.c.session_id == session_id, exists().where(*owned(scope, session_id)))
         return await self._list(query.order_by(runs.c.created_at, runs.c.id))
 
     @reading

@@ -53,6 +53,7 @@ runs = Table(
     Index("ix_runs_created_at", "created_at"),
     Index("ix_runs_user_id", "user_id", "team_id", "created_at"),
     Index("ix_runs_ended_at", "ended_at", "created_at"),
+    Index("ix_runs_ending", "user_id", "team_id", "ending", "created_at"),
     Index("ix_runs_request_key", "session_id", "request_key", unique=True),
 )
 
@@ -150,7 +151,7 @@ audit = Table(
     Column("digest", String(64), nullable=False),
     Column("decision", String(48), nullable=False),
     Column("result", String(64), nullable=False),
-    Index("ix_audit_team_id", "team_id", "at"),
+    Index("ix_audit_at", "at"),
     Index("ix_audit_run_id", "run_id"),
 )
 """Who did what, with which outcome; refused actions too. Only ever added to."""

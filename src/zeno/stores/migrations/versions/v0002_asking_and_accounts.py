@@ -38,6 +38,7 @@ def _add_scopes() -> None:
     op.create_index("ix_sessions_user_id", "sessions", ["user_id", "team_id", "used_at"])
     op.create_index("ix_runs_user_id", "runs", ["user_id", "team_id", "created_at"])
     op.create_index("ix_runs_ended_at", "runs", ["ended_at", "created_at"])
+    op.create_index("ix_runs_ending", "runs", ["user_id", "team_id", "ending", "created_at"])
     op.create_index("ix_inbox_absorbed", "inbox", ["absorbed"])
     op.create_index("ix_runs_request_key", "runs", ["session_id", "request_key"], unique=True)
 
@@ -114,7 +115,7 @@ def _make_records() -> None:
         sa.Column("result", sa.String(64), nullable=False),
         sa.PrimaryKeyConstraint("id", name="pk_audit"),
     )
-    op.create_index("ix_audit_team_id", "audit", ["team_id", "at"])
+    op.create_index("ix_audit_at", "audit", ["at"])
     op.create_index("ix_audit_run_id", "audit", ["run_id"])
 
 
