@@ -23,7 +23,7 @@ from zeno.runs.clock import now
 from zeno.runs.jobs import ProcrastinateDispatcher
 from zeno.stores.database import opened as database_opened
 from zeno.stores.inbox import put_command
-from zeno.stores.jobs import Jobs
+from zeno.stores.jobs import QUEUE, TASK, Jobs
 
 pytestmark = [pytest.mark.slow, pytest.mark.parametrize("own_database", ["postgresql"], indirect=True)]
 
@@ -291,6 +291,22 @@ async def test_a_job_that_nobody_works_at_any_more_is_given_to_others(tmp_path: 
     async with served(furnished(tmp_path, script)) as house:
         await house.settled(run, "answered")
         await until(own_database, "select 1 from procrastinate_jobs")
+
+
+@scene
+async def test_a_job_whose_end_was_lost_by_a_worker_that_lives_holds_nobody_up(tmp_path: Path, own_database: str) -> None:
+    async with served(furnished(tmp_path, [{"text": "ok"}, {"text": "ok"}])) as house:
+        session = await house.session()
+        await house.settled(await house.say(session))
+        with psycopg.connect(own_database, autocommit=True) as connection:
+            living = "select max(id) as id from procrastinate_workers"
+            connection.execute(
+                "insert into procrastinate_jobs (queue_name, task_name, lock, queueing_lock, args, status, worker_id) select"
+                " %s, %s, %s, %s, jsonb_build_object('session_id', %s::text), 'doing', living.id"
+                f" from ({living}) as living",
+                (QUEUE, TASK, session, session, session),
+            )
+        assert (await house.settled(await house.say(session, "more")))["ending"] == "answered"
 
 
 @scene

@@ -46,6 +46,25 @@ where job.queue_name = :queue and job.status = 'doing' and not exists (
 returning job.lock
 """)
 
+# A worker that lives can still have lost a job: the database went away as it was to say that it was done with it, and the
+# session stays locked. One that is only slow loses nothing by this: whoever takes the session over meets its lease.
+_UNFINISHED = text("""
+delete from procrastinate_jobs as job
+where job.queue_name = :queue and job.status = 'doing' and not exists (
+    select 1 from procrastinate_events as event
+    where event.job_id = job.id and event.type = 'started' and event.at > now() - make_interval(secs => :limit)
+) and exists (
+    select 1 from runs as run
+    where run.session_id = job.lock and run.ended_at is null and run.created_at < :older_than
+    and (run.ending is null or exists (select 1 from inbox where inbox.run_id = run.id and not inbox.absorbed))
+) and not exists (
+    select 1 from runs as held
+    where held.session_id = job.lock and held.ended_at is null
+    and held.lease_owner is not null and held.lease_until >= :now
+)
+returning job.lock
+""")
+
 _FORGOTTEN = text("""
 select distinct run.session_id from runs as run
 where run.ended_at is null and run.created_at < :older_than
@@ -117,14 +136,17 @@ class Jobs:
 
     @writing
     def sweep(self, connection: Connection, *, stalled_after: float, older_than: int, now: int) -> int:
-        """Put anew what a dead worker had, and what is due and has no job: of how many sessions. One sweeps at a time.
+        """Put anew what a dead worker had or a living one lost, and what is due and has no job: of how many sessions.
 
-        `stalled_after` is in seconds without a heartbeat; runs made after `older_than` (milliseconds, as `now`) are left alone.
+        One sweeps at a time. `stalled_after` is in seconds without a sign of life; runs made after `older_than` (milliseconds,
+        as `now`) are left alone.
         """
         if not connection.scalar(text("select pg_try_advisory_xact_lock(:key)"), {"key": SWEEP_LOCK}):
             return 0
         found = set(connection.scalars(_STALLED, {"queue": QUEUE, "limit": stalled_after}))
-        found |= set(connection.scalars(_FORGOTTEN, {"older_than": older_than, "now": now}))
+        due = {"older_than": older_than, "now": now}
+        found |= set(connection.scalars(_UNFINISHED, {"queue": QUEUE, "limit": stalled_after} | due))
+        found |= set(connection.scalars(_FORGOTTEN, due))
         if found:
             _put(connection, found)
         return len(found)
