@@ -29,7 +29,7 @@ CALLS = {
 }
 """What each word's call may change."""
 
-BOUNDARIES = 140
+BOUNDARIES = 122
 """About what a life passes that has the story to itself and is never killed. Chances are drawn from it, so it is constant."""
 
 _TOOL = {"read": "look", "write": "keep", "danger": "charge"}
