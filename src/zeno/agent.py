@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from msgspec import structs
 from typing_extensions import TypeIs
 
 from zeno.core import loop
@@ -20,7 +21,7 @@ from zeno.core.errors import ConfigError
 from zeno.core.events import Event, UserSaid
 from zeno.core.kit import Kit
 from zeno.core.messages import FilePart, Message, TextPart
-from zeno.core.policy import Policy
+from zeno.core.policy import Policy, Rule
 from zeno.core.ports import Delta, Effort, ModelClient, Tool
 from zeno.core.state import RunState, apply, fold
 from zeno.models.registry import FAMILIES, Endpoint, Models
@@ -34,8 +35,9 @@ class Agent:
     """A model, tools and instructions, ready to be asked any number of times, also at the same time.
 
     `model` is a name as on the command line, or a client of your own; `tools` are tools or typed functions. `workspace` is the
-    directory that tools work in (default: a temporary one, gone when the agent is closed). `tool_timeout` is in seconds,
-    `result_characters` caps what one result puts in front of the model.
+    directory that tools work in (default: a temporary one, gone when the agent is closed). `allow_danger` permits dangerous
+    tools, `rules` permit, or forbid, calls that match. `tool_timeout` is in seconds, `result_characters` caps what one result
+    puts in front of the model.
     """
 
     def __init__(
@@ -49,6 +51,7 @@ class Agent:
         workspace: Path | None = None,
         max_steps: int = 10,
         allow_danger: bool = False,
+        rules: Sequence[Rule] = (),
         temperature: float = 0.2,
         max_output_tokens: int | None = None,
         effort: Effort | None = None,
@@ -69,8 +72,15 @@ class Agent:
         self._kit: dict[str, Any] = {
             "model": client,
             "tools": named,
-            # Nobody is there to be asked: what needs a person's consent is refused, unless all of it was permitted beforehand.
-            "policy": Policy(max_steps, {name: tool.spec for name, tool in named.items()}, allow_danger, attended=False),
+            # Nobody is there to be asked: what needs a person's consent is refused, unless it was permitted beforehand.
+            "policy": Policy(
+                max_steps,
+                {name: tool.spec for name, tool in named.items()},
+                allow_danger,
+                tuple(rules),
+                attended=False,
+                instructions=instructions,
+            ),
             "workspace": workspace,
             "instructions": instructions,
             "language": language,
@@ -86,8 +96,9 @@ class Agent:
 
         `history` is an earlier conversation, `files` lie in the workspace. Raises `RunError` when the model cannot be had.
         """
-        run_id, ledger = new_id(), MemoryEffects()
-        kit = Kit(run_id=run_id, session_id=run_id, ledger=ledger, today=iso(now())[:10], history=tuple(history), **self._kit)
+        run_id, ledger, earlier = new_id(), MemoryEffects(), tuple(history)
+        own = self._kit | {"policy": structs.replace(self._kit["policy"], history=earlier), "history": earlier}
+        kit = Kit(run_id=run_id, session_id=run_id, ledger=ledger, today=iso(now())[:10], **own)
         said = UserSaid((TextPart(text), *files))
         yield said
         async with aclosing(loop.run(fold([said]), kit)) as told:

@@ -10,6 +10,7 @@ import pytest
 from tests.architecture.source import MODULES, SOURCE
 from zeno.cli.edge import EXIT_CODES
 from zeno.core.endings import Ending
+from zeno.core.policy import Cause
 from zeno.core.messages import Outcome
 from zeno.i18n import LANGUAGES, catalogue
 
@@ -65,6 +66,11 @@ def test_every_error_that_people_see_has_words_for_all_its_parameters() -> None:
     for code, params in codes.items():
         assert f"cli.error.{code}" in ENGLISH, code
         assert _placeholders(ENGLISH[f"cli.error.{code}"]) <= params, code
+
+
+def test_every_cause_of_asking_has_words() -> None:
+    for cause in set(typing.get_args(Cause)) - {"denied_by_rule", ""}:
+        assert f"cli.cause_of_asking.{cause}" in ENGLISH
 
 
 def test_every_cause_of_an_ending_has_words() -> None:

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from zeno.app import App
-from zeno.cli.draw import plain
+from zeno.cli.draw import plain, taken_over
 from zeno.cli.edge import complain, enter, notice
 from zeno.core.decisions import Answered, Approved, Decision, Denied, Edited
 from zeno.core.errors import Invalid, NotFound, RequestError
@@ -35,7 +35,9 @@ def show_approvals(requested: str | None, *, as_json: bool) -> int:
             table.add_column(text(language, f"cli.column.{column}"), overflow="fold")
         for approval in waiting:
             hours = f"{max(approval.expires_at - now(), 0) / 3_600_000:.1f}"
-            cause = text(language, f"cli.cause_of_asking.{approval.cause}")
+            cause = Text(text(language, f"cli.cause_of_asking.{approval.cause}"))
+            if approval.passage is not None:
+                cause.append("\n").append_text(taken_over(language, approval.passage))
             table.add_row(_short(approval), approval.tool, Text(plain(approval.arguments)), cause, hours)
         Console().print(table)
         return 0

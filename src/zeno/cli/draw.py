@@ -21,6 +21,7 @@ from zeno.core.events import (
 )
 from zeno.core.messages import ToolCall
 from zeno.core.ports import Delta, ThinkingDelta
+from zeno.core.provenance import Passage
 from zeno.i18n import catalogue, text
 from zeno.stores.event_log import Record
 
@@ -137,6 +138,8 @@ class Drawing:
         line = Text.assemble(("? ", "yellow"), (plain(requested.name), "bold yellow"), f" {_short(requested.arguments, 400)}")
         line.append(f"  [{self._say(f'cause_of_asking.{requested.cause}')}; {run_id[:12]}.{number}]", "dim")
         self.console.print(line)
+        if requested.passage is not None:
+            self.console.print(Text("  ").append_text(taken_over(self.language, requested.passage)))
 
     def _wait(self, what: str) -> None:
         if self.console.is_terminal:
@@ -150,6 +153,13 @@ class Drawing:
 
     def _say(self, key: str, **params: str | int) -> str:
         return text(self.language, f"cli.{key}", **params)
+
+
+def taken_over(language: str, passage: Passage) -> Text:
+    """The text that others wrote and an argument was taken from; what was taken stands out."""
+    before, found, after = (plain(words).replace("\n", " ") for words in (passage.before, passage.found, passage.after))
+    shown = Text(f"{text(language, 'cli.draw.taken_over', tool=plain(passage.tool))} …{before}", "dim")
+    return shown.append(found, "bold yellow").append(f"{after}…")
 
 
 def explained(language: str, ended: RunEnded) -> str:

@@ -38,8 +38,8 @@ def permission(state: RunState, policy: Policy, call: ToolCall) -> Permission:
     spec, arguments = policy.tools.get(call.name), state.arguments(call)
     if spec is None or arguments is None:
         return Permission("allow")
-    unknown_before = state.unknown and state.same(call) in state.unknown
-    return policy.permission(spec, arguments, unknown_before=bool(unknown_before))
+    unknown_before = bool(state.unknown) and state.same(call) in state.unknown
+    return policy.permission(spec, arguments, unknown_before=unknown_before, said=state.messages)
 
 
 def may_run(state: RunState, policy: Policy, call: ToolCall) -> bool:

@@ -13,6 +13,7 @@ from zeno.core.endings import Ending
 from zeno.core.messages import Message, Part, ToolResult, Usage
 from zeno.core.policy import Approver, Cause
 from zeno.core.ports import ActionKind, Effect, Turn
+from zeno.core.provenance import Passage
 
 
 class RunStarted(Struct, frozen=True, forbid_unknown_fields=True, tag="run_started"):
@@ -86,7 +87,8 @@ class ApprovalRequested(Struct, frozen=True, forbid_unknown_fields=True, tag="ap
     """A person is asked about a call, or for an answer.
 
     The approval is bound to `arguments`, in canonical JSON, and to `definition`, the digest of the tool as it was. `cause` says
-    why it is asked, `approver` who may decide; after `patience` milliseconds without a decision the answer is no.
+    why it is asked, `approver` who may decide; after `patience` milliseconds without a decision the answer is no. `passage` is
+    the untrusted text that an argument was taken over from, where that is known.
     """
 
     step: int
@@ -100,6 +102,7 @@ class ApprovalRequested(Struct, frozen=True, forbid_unknown_fields=True, tag="ap
     cause: Cause
     approver: Approver
     patience: int
+    passage: Passage | None = None
 
 
 class ApprovalDecided(Struct, frozen=True, forbid_unknown_fields=True, tag="approval_decided"):

@@ -127,6 +127,7 @@ async def _request_approvals(state: RunState, kit: Kit, action: RequestApprovals
                 permission.cause,
                 permission.approver,
                 kit.policy.patience,
+                permission.passage,
             )
 
 

@@ -7,11 +7,13 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
+from zeno.core.messages import Message
 from zeno.core.ports import ToolSpec
+from zeno.core.provenance import Passage, passage
 
 Verdict = Literal["allow", "ask", "deny"]
 Approver = Literal["owner", "admin"]
-Cause = Literal["danger", "rule", "manual", "unknown_before", "question", "denied_by_rule", ""]
+Cause = Literal["danger", "rule", "manual", "unknown_before", "untrusted", "question", "denied_by_rule", ""]
 
 DAY = 86_400_000
 
@@ -40,11 +42,12 @@ class Rule(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Permission(Struct, frozen=True):
-    """What the policy says of one call, and why."""
+    """What the policy says of one call, and why; `passage` is the untrusted text that the call took an argument from."""
 
     verdict: Verdict
     cause: Cause = ""
     approver: Approver = "owner"
+    passage: Passage | None = None
 
 
 class Policy(Struct, frozen=True):
@@ -53,7 +56,9 @@ class Policy(Struct, frozen=True):
     `max_steps` limits the rounds with tools. Of the `rules` that match a call, `deny` beats `ask` and `ask` beats `allow`;
     where none does, a dangerous tool is asked about, unless `allow_danger` is the user's blanket consent. `manual` asks about
     every call that no rule denies. `attended` is false where there is nobody to ask, so that asking means no. `patience` is
-    how long a decision is waited for, in milliseconds.
+    how long a decision is waited for, in milliseconds. `history` is the conversation before the run and `instructions` are the
+    agent's: with what is said in the run they tell whose words an argument is made of. What a call that reaches out took from
+    untrusted text is asked about, whatever was permitted beforehand, unless a rule names that argument.
     """
 
     max_steps: int
@@ -63,23 +68,47 @@ class Policy(Struct, frozen=True):
     manual: bool = False
     attended: bool = True
     patience: int = DAY
+    history: tuple[Message, ...] = ()
+    instructions: str = ""
 
-    def permission(self, spec: ToolSpec, arguments: Mapping[str, Any], *, unknown_before: bool) -> Permission:
-        """Whether a call may be carried out. `unknown_before`: the same was tried in this run, with unknown effect."""
+    def permission(
+        self, spec: ToolSpec, arguments: Mapping[str, Any], *, unknown_before: bool = False, said: tuple[Message, ...] = ()
+    ) -> Permission:
+        """Whether a call may be carried out.
+
+        `unknown_before`: the same was tried in this run, with unknown effect. `said` is what was said in this run so far.
+        """
         matching = {rule.verdict: rule for rule in reversed(self.rules) if rule.matches(spec.name, arguments)}
         if "deny" in matching:
             return Permission("deny", "denied_by_rule")
         if spec.asks:
             return Permission("ask", "question")
+        taken = self._taken_over(spec, arguments, said)
         if "ask" in matching:
-            return Permission("ask", "rule", matching["ask"].approver)
+            return Permission("ask", "rule", matching["ask"].approver, taken)
         if unknown_before:
-            return Permission("ask", "unknown_before")
+            return Permission("ask", "unknown_before", passage=taken)
+        if taken is not None:
+            return Permission("ask", "untrusted", passage=taken)
         if self.manual:
             return Permission("ask", "manual")
         if "allow" in matching or spec.effect != "danger" or self.allow_danger:
             return Permission("allow")
         return Permission("ask", "danger")
+
+    def _taken_over(self, spec: ToolSpec, arguments: Mapping[str, Any], said: tuple[Message, ...]) -> Passage | None:
+        """What a call that reaches out took over from untrusted text, in an argument that no allowing rule speaks of."""
+        if not spec.reaches_out:
+            return None
+        allowing = (rule for rule in self.rules if rule.verdict == "allow" and rule.matches(spec.name, arguments))
+        return passage(
+            arguments,
+            spec,
+            conversation=(*self.history, *said),
+            instructions=self.instructions,
+            tools=self.tools,
+            trusted={name for rule in allowing for name in rule.arguments},
+        )
 
 
 def _as_text(value: Any) -> str:

@@ -26,7 +26,8 @@ class ToolSpec(Struct, frozen=True):
     `repeatable` means that doing it twice equals doing it once, so it may run again after a crash. `timeout` is in seconds,
     `None` for the configured default. `volatile` is a read whose answer changes by itself, so that asking again within a run
     asks anew. `key` names the arguments that tell one effect from another (default: all), `once_per` how far that reaches.
-    `asks` means that a person's answer is what the tool works on; the call waits for it.
+    `asks` means that a person's answer is what the tool works on; the call waits for it. `untrusted` says that its results hold
+    text that others wrote, `outgoing` that it tells something to a place that its arguments name, though it changes nothing.
     """
 
     name: str
@@ -41,11 +42,18 @@ class ToolSpec(Struct, frozen=True):
     key: tuple[str, ...] = ()
     once_per: OncePer = "run"
     asks: bool = False
+    untrusted: bool = False
+    outgoing: bool = False
 
     @property
     def may_run_again(self) -> bool:
         """Whether an interrupted call may simply be done again."""
         return self.effect == "read" or self.repeatable
+
+    @property
+    def reaches_out(self) -> bool:
+        """Whether others may notice a call: who or what it is about must not be for a text to say that somebody else wrote."""
+        return self.outgoing or not self.may_run_again
 
     @property
     def digest(self) -> str:

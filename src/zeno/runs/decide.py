@@ -17,6 +17,10 @@ LONGEST_REASON = 10_000
 """Characters of a reason or of an answer in words."""
 
 
+SPARED = ("danger", "untrusted")
+"""Causes of asking that a rule can take away: it says that such calls are fine."""
+
+
 def fitting(approval: Approval, decision: Decision, tools: Mapping[str, Tool]) -> Decision:
     """The decision, changed arguments in canonical form.
 
@@ -39,7 +43,7 @@ def fitting(approval: Approval, decision: Decision, tools: Mapping[str, Tool]) -
 
 def sparing(approval: Approval, decision: Decision) -> Rule:
     """The rule that allows exactly what is being approved. Raises `Invalid` where no rule could spare the question."""
-    if approval.kind != "action" or approval.cause != "danger" or not isinstance(decision, Approved | Edited):
+    if approval.kind != "action" or approval.cause not in SPARED or not isinstance(decision, Approved | Edited):
         raise Invalid("always_not_possible", cause=approval.cause)
     text = decision.arguments if isinstance(decision, Edited) else approval.arguments
     arguments: dict[str, Any] = msgspec.json.decode(text)

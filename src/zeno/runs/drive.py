@@ -29,7 +29,7 @@ from zeno.core.events import (
     UserSaid,
 )
 from zeno.core.kit import Kit
-from zeno.core.messages import TextPart
+from zeno.core.messages import Message, TextPart
 from zeno.core.policy import Policy
 from zeno.core.ports import Answer, Delta, ToolSpec
 from zeno.core.scope import Scope
@@ -48,7 +48,7 @@ Tell = Callable[[Record | Delta], None]
 Witness = Callable[[Run, Record], None]
 """Told of each record after it was written. Must neither wait nor raise."""
 Equip = Callable[[Run], Awaitable[Kit]]
-Permit = Callable[[Scope, AgentSpec], Awaitable[Policy]]
+Permit = Callable[[Scope, AgentSpec, tuple[Message, ...]], Awaitable[Policy]]
 Pending = Sequence[tuple[int, Command]]
 
 log = structlog.get_logger("zeno.runs")
@@ -217,7 +217,7 @@ class Driver:
                 going_on = True
                 while going_on:
                     # Anew each time: a rule may have come with what was absorbed, or while the model thought.
-                    policy = await self.permit(book.run.scope, book.run.agent)
+                    policy = await self.permit(book.run.scope, book.run.agent, kit.history)
                     going_on = await self._tell_some(replace(kit, policy=policy), book)
             except RunError as error:
                 log.warning("run_failed", code=error.code, **error.params)

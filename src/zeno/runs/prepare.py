@@ -42,25 +42,26 @@ class Preparation:
         tools = permitted(agent, self.tools)
         directory = workspace(self.workspaces, run.session_id)
         directory.mkdir(parents=True, exist_ok=True)
+        history = await self._history(run)
         return Kit(
             run_id=run.id,
             session_id=run.session_id,
             model=self.model(agent.model),
             tools=tools,
-            policy=await self.policy(run.scope, agent),
+            policy=await self.policy(run.scope, agent, history),
             ledger=self.ledger,
             workspace=directory,
             instructions=agent.instructions,
             today=iso(now())[:10],
             language=agent.language,
-            history=await self._history(run),
+            history=history,
             temperature=agent.temperature,
             max_output_tokens=agent.max_output_tokens,
             effort=agent.effort,
         )
 
-    async def policy(self, scope: Scope, agent: AgentSpec) -> Policy:
-        """What an agent may do for a user: by the rules of the operator, its own and theirs."""
+    async def policy(self, scope: Scope, agent: AgentSpec, history: tuple[Message, ...] = ()) -> Policy:
+        """What an agent may do for a user, by the rules of the operator, its own and theirs, in a conversation so far."""
         tools = permitted(agent, self.tools)
         theirs = tuple(kept.rule for kept in await self.kept_rules.of(scope))
         return Policy(
@@ -70,6 +71,8 @@ class Preparation:
             rules=(*self.rules, *agent.rules, *theirs),
             manual=agent.manual,
             patience=self.patience,
+            history=history,
+            instructions=agent.instructions,
         )
 
     async def _history(self, run: Run) -> tuple[Message, ...]:

@@ -10,6 +10,7 @@ from zeno.core.commands import Decide
 from zeno.core.decisions import Decision, Expired
 from zeno.core.errors import Conflict, NotFound
 from zeno.core.ports import Effect
+from zeno.core.provenance import Passage
 from zeno.core.scope import Scope
 from zeno.stores.audit import put_line
 from zeno.stores.database import Database, reading, writing
@@ -23,8 +24,9 @@ Status = Literal["pending", "decided", "expired", "cancelled", "void"]
 class Approval(msgspec.Struct, frozen=True):
     """One call that a person is asked about. Times are milliseconds since 1970-01-01 UTC.
 
-    `arguments` is canonical JSON, `definition` the digest of the tool when it was asked. `decision` is `None` until there is
-    one; `cancelled` closed it with its run, `void` because the tool had changed.
+    `arguments` is canonical JSON, `definition` the digest of the tool when it was asked. `passage` is untrusted text that an
+    argument was taken over from. `decision` is `None` until there is one; `cancelled` closed it with its run, `void` because
+    the tool had changed.
     """
 
     id: str
@@ -44,6 +46,7 @@ class Approval(msgspec.Struct, frozen=True):
     decision: Decision | None = None
     decided_at: int | None = None
     decided_by: str | None = None
+    passage: Passage | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,4 +183,5 @@ def _find(connection: Connection, scope: Scope, approval_id: str, *, admin: bool
 def _approval(row: Row[Any]) -> Approval:
     values = {name: getattr(row, name) for name in Approval.__struct_fields__}
     decision = msgspec.json.decode(row.decision, type=Decision) if row.decision else None
-    return Approval(**(values | {"decision": decision}))
+    passage = msgspec.json.decode(row.passage, type=Passage) if row.passage else None
+    return Approval(**(values | {"decision": decision, "passage": passage}))

@@ -1,5 +1,6 @@
 """What follows from an event for the other tables, in the transaction that writes it: none can say what the log does not."""
 
+import msgspec
 from sqlalchemy import Connection, exists, insert, literal, select, update
 
 from zeno.core.events import (
@@ -60,6 +61,7 @@ def _hold(connection: Connection, run_id: str, event: ApprovalRequested, at: int
         "arguments": event.arguments,
         "definition": event.definition,
         "cause": event.cause,
+        "passage": msgspec.json.encode(event.passage).decode() if event.passage else None,
         "requested_at": at,
         "expires_at": at + event.patience,
         "status": "pending",

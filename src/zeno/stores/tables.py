@@ -95,6 +95,7 @@ approvals = Table(
     Column("arguments", LONG_TEXT, nullable=False),
     Column("definition", String(64), nullable=False),
     Column("cause", String(32), nullable=False),
+    Column("passage", LONG_TEXT),
     Column("requested_at", BigInteger, nullable=False),
     Column("expires_at", BigInteger, nullable=False),
     Column("status", String(16), nullable=False),

@@ -101,9 +101,11 @@ def tool(
     key: tuple[str, ...] = (),
     once_per: OncePer = "run",
     asks: bool = False,
+    untrusted: bool = False,
+    outgoing: bool = False,
 ) -> Callable[[Body], FunctionTool]:
     """Turn the decorated function into a tool; see `function_tool`."""
-    kept = {"volatile": volatile, "key": key, "once_per": once_per, "asks": asks}
+    kept = {"volatile": volatile, "key": key, "once_per": once_per, "asks": asks, "untrusted": untrusted, "outgoing": outgoing}
 
     def make(body: Body) -> FunctionTool:
         return function_tool(body, effect=effect, repeatable=repeatable, action=action, source=source, timeout=timeout, **kept)

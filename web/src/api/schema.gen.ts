@@ -915,8 +915,9 @@ export interface components {
          * Approval
          * @description One call that a person is asked about. Times are milliseconds since 1970-01-01 UTC.
          *
-         *     `arguments` is canonical JSON, `definition` the digest of the tool when it was asked. `decision` is `None` until there is
-         *     one; `cancelled` closed it with its run, `void` because the tool had changed.
+         *     `arguments` is canonical JSON, `definition` the digest of the tool when it was asked. `passage` is untrusted text that an
+         *     argument was taken over from. `decision` is `None` until there is one; `cancelled` closed it with its run, `void` because
+         *     the tool had changed.
          */
         Approval: {
             approver: string;
@@ -936,6 +937,8 @@ export interface components {
             id: string;
             /** @enum {unknown} */
             kind: "action" | "question";
+            /** @default null */
+            passage: components["schemas"]["Passage"] | null;
             requested_at: number;
             run_id: string;
             session_id: string;
@@ -986,7 +989,8 @@ export interface components {
          * @description A person is asked about a call, or for an answer.
          *
          *     The approval is bound to `arguments`, in canonical JSON, and to `definition`, the digest of the tool as it was. `cause` says
-         *     why it is asked, `approver` who may decide; after `patience` milliseconds without a decision the answer is no.
+         *     why it is asked, `approver` who may decide; after `patience` milliseconds without a decision the answer is no. `passage` is
+         *     the untrusted text that an argument was taken over from, where that is known.
          */
         ApprovalRequested: {
             approval_id: string;
@@ -997,13 +1001,15 @@ export interface components {
             at: number;
             call_id: string;
             /** @enum {unknown} */
-            cause: "" | "danger" | "denied_by_rule" | "manual" | "question" | "rule" | "unknown_before";
+            cause: "" | "danger" | "denied_by_rule" | "manual" | "question" | "rule" | "unknown_before" | "untrusted";
             definition: string;
             /** @enum {unknown} */
             effect: "danger" | "read" | "write";
             /** @enum {unknown} */
             kind: "action" | "question";
             name: string;
+            /** @default null */
+            passage: components["schemas"]["Passage"] | null;
             patience: number;
             /** @description The number in the run, from 1. */
             seq: number;
@@ -1601,8 +1607,22 @@ export interface components {
             password: string;
         };
         /**
+         * Passage
+         * @description Text that others wrote, and what an argument took over from it: `found`, between what stands `before` and `after` it.
+         *
+         *     `tool` and `call_id` say in whose result it was read.
+         */
+        Passage: {
+            after: string;
+            argument: string;
+            before: string;
+            call_id: string;
+            found: string;
+            tool: string;
+        };
+        /**
          * Permission
-         * @description What the policy says of one call, and why.
+         * @description What the policy says of one call, and why; `passage` is the untrusted text that the call took an argument from.
          */
         Permission: {
             /**
@@ -1614,7 +1634,9 @@ export interface components {
              * @default
              * @enum {unknown}
              */
-            cause: "" | "danger" | "denied_by_rule" | "manual" | "question" | "rule" | "unknown_before";
+            cause: "" | "danger" | "denied_by_rule" | "manual" | "question" | "rule" | "unknown_before" | "untrusted";
+            /** @default null */
+            passage: components["schemas"]["Passage"] | null;
             /** @enum {unknown} */
             verdict: "allow" | "ask" | "deny";
         };
@@ -2439,6 +2461,7 @@ export interface operations {
                      *           "expires_at": 1790086400000,
                      *           "id": "9f86d081884c7d659a2feaa0c55ad015",
                      *           "kind": "action",
+                     *           "passage": null,
                      *           "requested_at": 1790000000000,
                      *           "run_id": "0af7651916cd43dd8448eb211c80319c",
                      *           "session_id": "3f0c9d5e8a7b4c2d9e1f0a6b7c8d9e0f",
@@ -2566,6 +2589,7 @@ export interface operations {
                      *         "expires_at": 1790086400000,
                      *         "id": "9f86d081884c7d659a2feaa0c55ad015",
                      *         "kind": "action",
+                     *         "passage": null,
                      *         "requested_at": 1790000000000,
                      *         "run_id": "0af7651916cd43dd8448eb211c80319c",
                      *         "session_id": "3f0c9d5e8a7b4c2d9e1f0a6b7c8d9e0f",
@@ -2717,6 +2741,7 @@ export interface operations {
                      *         "expires_at": 1790086400000,
                      *         "id": "9f86d081884c7d659a2feaa0c55ad015",
                      *         "kind": "action",
+                     *         "passage": null,
                      *         "requested_at": 1790000000000,
                      *         "run_id": "0af7651916cd43dd8448eb211c80319c",
                      *         "session_id": "3f0c9d5e8a7b4c2d9e1f0a6b7c8d9e0f",
@@ -4375,6 +4400,7 @@ export interface operations {
                      * @example {
                      *       "approver": "owner",
                      *       "cause": "danger",
+                     *       "passage": null,
                      *       "verdict": "ask"
                      *     }
                      */

@@ -25,7 +25,7 @@ def dns_tool(nameservers: Sequence[str] = (), port: int = 53, lifetime: float = 
     question may take in all, in seconds.
     """
 
-    @tool(source="dns")
+    @tool(source="dns", outgoing=True)
     async def query_dns(domain: str, record_type: RecordType = "A") -> str:
         """Look up the DNS records of a domain: addresses, aliases, mail servers or texts, with their time to live.
 

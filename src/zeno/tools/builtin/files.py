@@ -33,7 +33,7 @@ class _Excerpt(NamedTuple):
         return self.first + len(self.lines) - 1
 
 
-@tool(source="workspace")
+@tool(source="workspace", untrusted=True)
 def read_file(
     path: str,
     ctx: ToolContext,

@@ -80,7 +80,7 @@ def http_request_tool(
     """
     exceptions = Exceptions.of(allowed)
 
-    @tool(effect="danger", source="http", timeout=seconds + 10)
+    @tool(effect="danger", source="http", timeout=seconds + 10, untrusted=True)
     async def http_request(
         url: str,
         ctx: ToolContext,

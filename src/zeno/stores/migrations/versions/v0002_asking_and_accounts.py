@@ -59,6 +59,7 @@ def _make_approvals() -> None:
         sa.Column("arguments", long_text, nullable=False),
         sa.Column("definition", sa.String(64), nullable=False),
         sa.Column("cause", sa.String(32), nullable=False),
+        sa.Column("passage", long_text),
         sa.Column("requested_at", sa.BigInteger, nullable=False),
         sa.Column("expires_at", sa.BigInteger, nullable=False),
         sa.Column("status", sa.String(16), nullable=False),

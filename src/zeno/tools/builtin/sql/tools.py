@@ -25,7 +25,7 @@ def sql_query_tool(databases: Mapping[str, str], *, seconds: float = SECONDS) ->
     """The tool `sql_query` over databases by name, given as SQLAlchemy URLs. Raises `ConfigError`, as all three do."""
     known = configured(databases)
 
-    @tool(source="sql", timeout=seconds + 2 * GRACE)
+    @tool(source="sql", timeout=seconds + 2 * GRACE, untrusted=True)
     async def sql_query(
         database: str,
         query: str,

@@ -16,7 +16,7 @@ _TIMEOUT = 300.0
 """Seconds: a file of hundreds of megabytes is read once, also on a busy machine."""
 
 
-@tool(timeout=_TIMEOUT)
+@tool(timeout=_TIMEOUT, untrusted=True)
 def read_table(
     path: str, ctx: ToolContext, sheet: str | None = None, preview_rows: Annotated[int, Meta(ge=0, le=50)] = 5
 ) -> str:
@@ -35,7 +35,7 @@ def read_table(
         return table_text(table, profile(table), preview(table, preview_rows))
 
 
-@tool(timeout=_TIMEOUT)
+@tool(timeout=_TIMEOUT, untrusted=True)
 def query_table(
     path: str,
     ctx: ToolContext,
