@@ -10,8 +10,8 @@ import pytest
 from tests.architecture.source import MODULES, SOURCE
 from zeno.cli.edge import EXIT_CODES
 from zeno.core.endings import Ending
-from zeno.core.policy import Cause
 from zeno.core.messages import Outcome
+from zeno.core.policy import Cause
 from zeno.i18n import LANGUAGES, catalogue
 
 ENGLISH, CHINESE = (catalogue(language) for language in LANGUAGES)
