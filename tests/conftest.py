@@ -28,10 +28,11 @@ EVERY_DATABASE = ["sqlite", *(pytest.param(kind, marks=pytest.mark.slow) for kin
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test marked `databases` runs on each, one marked `instances` on one instance and on three."""
+    """A test marked `databases` runs on each, one marked `instances` on one instance and on three, unless it is for one."""
+    only_one = metafunc.definition.get_closest_marker("one_instance")
     if metafunc.definition.get_closest_marker("databases"):
-        metafunc.parametrize("own_database", EVERY_DATABASE, indirect=True)
-    elif metafunc.definition.get_closest_marker("instances") and not metafunc.definition.get_closest_marker("one_instance"):
+        metafunc.parametrize("own_database", EVERY_DATABASE[:-1] if only_one else EVERY_DATABASE, indirect=True)
+    elif metafunc.definition.get_closest_marker("instances") and not only_one:
         metafunc.parametrize("own_database", ["sqlite", pytest.param(THREE, marks=pytest.mark.slow)], indirect=True)
 
 

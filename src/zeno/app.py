@@ -266,7 +266,7 @@ def _preparation(settings: Settings, database: Database, models: Models) -> Prep
         runs=Runs(database=database),
         log=EventLog(database=database),
         kept_rules=Rules(database=database),
-        ledger=Effects(database=database, now=now),
+        ledger=lambda lease: Effects(database=database, now=now, lease=lease),
         rules=rules_of(settings.rules),
         patience=round(settings.approval_hours * HOUR),
         model=models.client,

@@ -4,10 +4,14 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from sqlalchemy import create_engine, make_url, text
 
 from tests.door import call, calls
 from tests.house import House, furnished, served
 from tests.scene import scene
+from zeno.core.events import ToolStarted
+from zeno.stores.event_log import Record
+from zeno.stores.runs import Run
 
 pytestmark = pytest.mark.databases
 
@@ -236,3 +240,40 @@ async def take_long(text: str, ctx: ToolContext) -> str:
         await house.settled(run, "answered")
         assert notes(house) == ["x"]
         assert await outcomes(house, run) == [("done", "")]
+
+
+@pytest.mark.one_instance
+@scene
+async def test_a_driver_that_lost_its_run_between_saying_and_doing_does_nothing(tmp_path: Path) -> None:
+    settings = furnished(tmp_path, [calls(call("post", text="x")), {"text": "Done."}], TOOLS)
+    url = make_url(settings.database_url or f"sqlite:///{settings.home / 'zeno.db'}")
+    driver = {"postgresql": "postgresql+psycopg", "mariadb": "mysql+pymysql", "mysql": "mysql+pymysql"}.get(
+        url.get_backend_name(), "sqlite"
+    )
+    engine = create_engine(url.set(drivername=driver))
+
+    def lease(owner: str | None, until: int, *, taken: int) -> None:
+        with engine.begin() as connection:
+            values = {"owner": owner, "until": until, "taken": taken}
+            connection.execute(
+                text("update runs set lease_owner = :owner, lease_until = :until, epoch = epoch + :taken"), values
+            )
+
+    async with served(settings) as house:
+
+        def take_over(_run: Run, record: Record) -> None:
+            if isinstance(record.event, ToolStarted) and len(lost) == 0:
+                lost.append(record)
+                lease("another driver", 2**50, taken=1)
+
+        lost: list[Record] = []
+        house.app.driver.witnesses.append(take_over)
+        run = await house.run()
+        while not lost or [task for task in asyncio.all_tasks() if task.get_name().startswith("session ")]:
+            await asyncio.sleep(0.01)
+        assert not notes(house)
+        # The other one dies too, without having done anything.
+        lease(None, 0, taken=0)
+        await house.settled(run, "answered")
+        assert notes(house) == ["x"]
+    engine.dispose()

@@ -47,7 +47,7 @@ from zeno.stores.runs import Run
 Tell = Callable[[Record | Delta], None]
 Witness = Callable[[Run, Record], None]
 """Told of each record after it was written. Must neither wait nor raise."""
-Equip = Callable[[Run], Awaitable[Kit]]
+Equip = Callable[[Run, Lease], Awaitable[Kit]]
 Permit = Callable[[Scope, AgentSpec, tuple[Message, ...]], Awaitable[Policy]]
 Pending = Sequence[tuple[int, Command]]
 
@@ -136,7 +136,7 @@ class Driver:
         """
         async with self._leased(run, tell) as book:
             if not book.over:
-                kit = await self.equip(run)
+                kit = await self.equip(run, book.lease)
                 book.tools = kit.policy.tools
                 while not self.halting.is_set() and await self._absorb(run, kit, book):
                     await self._work(kit, book)

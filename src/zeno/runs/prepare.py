@@ -15,6 +15,7 @@ from zeno.core.state import fold
 from zeno.runs.clock import iso, now
 from zeno.runs.start import workspace
 from zeno.stores.event_log import EventLog
+from zeno.stores.leases import Lease
 from zeno.stores.rules import Rules
 from zeno.stores.runs import Run, Runs
 
@@ -24,19 +25,22 @@ MODEL_HISTORY = 20
 
 @dataclass(frozen=True, kw_only=True)
 class Preparation:
-    """Makes kits. `model` gives the client for a model's name, `rules` are the operator's, `patience` is in milliseconds."""
+    """Makes kits. `model` gives the client for a model's name, `ledger` the ledger as the driver with a lease writes it.
+
+    `rules` are the operator's, `patience` is in milliseconds.
+    """
 
     runs: Runs
     log: EventLog
     kept_rules: Rules
-    ledger: Ledger
+    ledger: Callable[[Lease], Ledger]
     rules: tuple[Rule, ...]
     patience: int
     model: Callable[[str], ModelClient]
     tools: Mapping[str, Tool]
     workspaces: Path
 
-    async def kit(self, run: Run) -> Kit:
+    async def kit(self, run: Run, lease: Lease) -> Kit:
         """The kit of a run. Raises `ConfigError` when its agent names a tool or model that is not there."""
         agent = run.agent
         tools = permitted(agent, self.tools)
@@ -49,7 +53,7 @@ class Preparation:
             model=self.model(agent.model),
             tools=tools,
             policy=await self.policy(run.scope, agent, history),
-            ledger=self.ledger,
+            ledger=self.ledger(lease),
             workspace=directory,
             instructions=agent.instructions,
             today=iso(now())[:10],
