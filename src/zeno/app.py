@@ -97,10 +97,10 @@ class App:
         model: str | None = None,
         max_steps: int | None = None,
         allow_danger: bool = False,
-        manual: bool | None = None,
+        manual: bool = False,
         on_disconnect: Literal["continue", "cancel"] = "continue",
     ) -> AgentSpec:
-        """The agent called `name` (`None`: the default one), with what the caller wants different.
+        """The agent called `name` (`None`: the default one), with what the caller wants different; `manual` only adds asking.
 
         Raises `ConfigError` when there is no such agent, model or tool.
         """
@@ -118,7 +118,7 @@ class App:
             effort=own.effort or self.settings.effort,
             language=language,
             allow_danger=allow_danger,
-            manual=(own.mode or self.settings.mode) == "manual" if manual is None else manual,
+            manual=manual or (own.mode or self.settings.mode) == "manual",
             rules=rules_of(own.rules),
             on_disconnect=on_disconnect,
         )
@@ -188,7 +188,7 @@ class App:
         """
         approval = await self.approvals.find(scope, approval_id, admin=admin)
         decision = fitting(approval, decision, self.tools)
-        rule = KeptRule(new_id(), sparing(approval, decision), now()) if always else None
+        rule = KeptRule(new_id(), sparing(approval, decision, self.tools), now()) if always else None
         decided, counted = await self.approvals.decide(scope, approval_id, decision, now=now(), admin=admin, sparing=rule)
         await self._wake(approval.run_id, approval.session_id)
         return decided, counted

@@ -27,6 +27,20 @@ async def charge(account: str, amount: int, ctx: ToolContext) -> str:
     return f"charged {account} with {amount}"
 
 
+@tool(effect="write")
+def tip(account: str, ctx: ToolContext, amount: int = 1, notes: list[str] = []) -> str:
+    """Leave a tip. Use in tests.
+
+    Args:
+        account: To whom.
+        amount: The sum.
+        notes: What to say.
+    """
+    with (ctx.workspace / "charged").open("a") as book:
+        book.write(f"{account} {amount}\\n")
+    return "thanks"
+
+
 @tool()
 def look(place: str, ctx: ToolContext) -> str:
     """Look somewhere. Use in tests.
@@ -202,6 +216,26 @@ async def test_a_changed_tool_makes_an_old_consent_void_and_is_asked_about_anew(
 
 
 @scene
+async def test_what_a_person_changed_stays_changed_when_it_is_asked_about_anew(tmp_path: Path) -> None:
+    settings = furnished(tmp_path, ONE, CHARGE)
+    async with served(settings) as house:
+        run, (approval,) = await paused(house)
+    own = tmp_path / "own_tools.py"
+    own.write_text(own.read_text().replace("Charge an account.", "Charge an account twice."))
+    async with served(settings) as house:
+        await house.decide(approval["id"], "edit", arguments={"account": "b", "amount": 2})
+        while not (fresh := [each for each in await house.waiting(run) if each["id"] != approval["id"]]):
+            await asyncio.sleep(0.01)
+        assert json.loads(fresh[0]["arguments"]) == {"account": "b", "amount": 2}
+        await house.settled(run, "awaiting_approval")
+        await house.decide(fresh[0]["id"], "approve")
+        await house.settled(run, "answered")
+        assert charged(house) == ["b 2"]
+        (finished,) = await house.of(run, "tool_finished")
+        assert "A person changed the arguments" in finished["result"]["text"]
+
+
+@scene
 async def test_edited_arguments_must_fit_the_tool_and_the_rules(tmp_path: Path) -> None:
     rules = [{"verdict": "deny", "tool": "charge", "arguments": {"account": "king"}}]
     async with served(furnished(tmp_path, ONE, CHARGE, rules=rules)) as house:
@@ -262,6 +296,37 @@ async def test_rules_of_the_operator(case: str, tmp_path: Path) -> None:
         report = await house.settled(run)
         assert report["ending"] == ("awaiting_approval" if expected is None else "answered")
         assert charged(house) == (expected or [])
+
+
+LEFT_OUT = {
+    "a rule speaks of what the tool receives": (
+        [{"verdict": "deny", "tool": "tip", "arguments": {"amount": "1"}}],
+        [calls(call("tip", account="a"))],
+        [],
+    ),
+    "what is left out is the same as what is spelled out": (
+        [],
+        [calls(call("tip", account="a"), call("tip", account="a", amount=1, notes=[]))],
+        ["a 1"],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LEFT_OUT)
+@scene
+async def test_defaults_count_as_if_they_were_given(case: str, tmp_path: Path) -> None:
+    rules, asked, expected = LEFT_OUT[case]
+    async with served(furnished(tmp_path, [*asked, {"text": "Done."}], CHARGE, rules=rules)) as house:
+        await house.settled(await house.run(), "answered")
+        assert charged(house) == expected
+
+
+@scene
+async def test_a_request_asks_more_and_never_less(tmp_path: Path) -> None:
+    settings = furnished(tmp_path, [calls(call("look", place="here")), {"text": "Seen."}], CHARGE, mode="manual")
+    async with served(settings) as house:
+        _, (approval,) = await paused(house, mode="auto")
+        assert approval["cause"] == "manual"
 
 
 @scene

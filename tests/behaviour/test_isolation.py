@@ -256,6 +256,29 @@ async def test_a_colleague_who_is_an_admin_decides_only_what_is_meant_for_admins
             assert (await own.get(f"/api/v1/runs/{run['id']}")).json()["answer"] == "Done."
 
 
+@scene
+async def test_a_member_cannot_edit_a_call_into_what_an_admin_has_to_permit(door: Door) -> None:
+    door.with_tools(HOLD)
+    script = door.script(calls(call("send_mail", to="owner", text="x")), {"text": "Done."})
+    rule = {"verdict": "ask", "tool": "send_mail", "arguments": {"to": "admin*"}, "approver": "admin"}
+    async with inside(door, model=script, rules=[rule], server={"auth": "team"}) as house:
+        team = await _team(house, "first")
+        owner, chief = await _person(house, "owner", team, "member"), await _person(house, "chief", team, "admin")
+        async with house.caller(owner.secret) as own, house.caller(chief.secret) as admin:
+            run = (await own.post("/api/v1/runs?wait=1", json={"text": "go"})).json()
+            edit = {"decision": "edit", "arguments": {"to": "admin-bonus", "text": "x"}}
+            mine = run["approvals"][0]["id"]
+            assert (await own.post(f"/api/v1/approvals/{mine}/decision", json=edit)).status_code == 200
+            theirs = await _next_approval(house, admin, Scope(team.id, owner.user.id), run["id"])
+            asked = (await admin.get(f"/api/v1/approvals/{theirs}")).json()["approval"]
+            assert json.loads(asked["arguments"]) == {"to": "admin-bonus", "text": "x"}
+            assert (await own.post(f"/api/v1/approvals/{theirs}/decision", json={"decision": "approve"})).status_code == 404
+            assert (await admin.post(f"/api/v1/approvals/{theirs}/decision", json={"decision": "approve"})).status_code == 200
+            await own.get(f"/api/v1/runs/{run['id']}/events")
+            events = (await own.get(f"/api/v1/runs/{run['id']}/events?format=json")).json()["events"]
+            assert [event["result"]["outcome"] for event in events if event["type"] == "tool_finished"] == ["done"]
+
+
 async def _next_approval(house: Inside, admin: httpx2.AsyncClient, scope: Scope, run_id: str) -> str:
     """The approval that an admin is asked for, once there is one: the feed tells when the run has paused again."""
     from tests.http import BOUND

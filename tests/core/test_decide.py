@@ -4,6 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from zeno.core.actions import Action, AskModel, Await, CallTools, CloseCalls, Finish, RequestApprovals
+from zeno.core.arguments import digest
 from zeno.core.decide import decide, may_run
 from zeno.core.decisions import Answered, Approved, Decision, Denied, Edited, Expired
 from zeno.core.messages import Message, TextPart, ToolCall
@@ -34,7 +35,10 @@ def calling(*calls: ToolCall, started: frozenset[str] = frozenset(), step: int =
 def held(*decisions: Decision | None, name: str = "mail", definition: str = MAIL.digest, cause: str = "danger") -> RunState:
     """Calls of one tool that a person was asked about, with what they said."""
     wanted = [call(name, number) for number in range(1, len(decisions) + 1)]
-    asked = {one.id: Held(f"r.{one.id}", definition, cause, decision) for one, decision in zip(wanted, decisions, strict=True)}
+    asked = {
+        one.id: Held(f"r.{one.id}", definition, cause, "owner", None, decision)
+        for one, decision in zip(wanted, decisions, strict=True)
+    }
     return replace(calling(*wanted), held=asked)
 
 
@@ -101,6 +105,11 @@ TABLE = {
         ruled("deny", "mail", to="*@evil.example"),
         CloseCalls((call("mail"),), "rejected", "denied_by_rule"),
     ),
+    "an owner cannot edit a call into what an admin has to permit": (
+        held(Edited('{"to": "eve@evil.example"}')),
+        replace(POLICY, rules=(Rule("ask", "mail", {"to": "*@evil.example"}, "admin"),)),
+        RequestApprovals(((call("mail"), Permission("ask", "rule", "admin")),)),
+    ),
     "a rule asks about a read": (
         calling(call("look")),
         ruled("ask", "look"),
@@ -128,7 +137,7 @@ TABLE = {
         CallTools((call("ask"),)),
     ),
     "what had an unknown effect is not tried again unasked": (
-        replace(calling(call("write")), unknown=frozenset({("write", "{}")})),
+        replace(calling(call("write")), unknown=frozenset({("write", digest("{}"))})),
         POLICY,
         RequestApprovals(((call("write"), Permission("ask", "unknown_before")),)),
     ),
@@ -235,11 +244,23 @@ PATTERNS = [
     (Rule("deny", "sql_*"), "sql_execute", {}, True),
     (Rule("deny", "sql_*"), "SQL_execute", {}, False),
     (Rule("deny", "mail", {"to": "*@evil.example"}), "mail", {"to": "eve@evil.example"}, True),
-    (Rule("deny", "mail", {"to": "*@evil.example"}), "mail", {"to": ["eve@evil.example"]}, False),
+    (Rule("deny", "mail", {"to": "*@evil.example"}), "mail", {"to": "Eve@EVIL.example"}, True),
+    (Rule("deny", "mail", {"to": "*@evil.example"}), "mail", {"to": ["bob@a.example", "eve@evil.example"]}, True),
+    (Rule("ask", "mail", {"to": "*@evil.example"}), "mail", {"to": {"cc": ["eve@evil.example"]}}, True),
+    (Rule("deny", "mail", {"to": "*@evil.example"}), "mail", {"to": []}, False),
+    (Rule("allow", "mail", {"to": "*@a.example"}), "mail", {"to": ["bob@a.example", "li@a.example"]}, True),
+    (Rule("allow", "mail", {"to": "*@a.example"}), "mail", {"to": ["eve@evil.example", "bob@a.example"]}, False),
+    (Rule("allow", "mail", {"to": "*@a.example"}), "mail", {"to": "bob@A.example"}, False),
+    (Rule("allow", "mail", {"to": '["*@a.example"]'}), "mail", {"to": ["eve@evil.example", "bob@a.example"]}, False),
+    (Rule("allow", "mail", {"to": "*@a.example"}), "mail", {"to": []}, False),
+    (Rule("allow", "mail", {"to": "*"}), "mail", {"to": []}, True),
+    (Rule("allow", "mail", {"to": '[[]"bob@a.example"]'}, exact=True), "mail", {"to": ["bob@a.example"]}, True),
+    (Rule("allow", "mail", {"to": "bob@a.example"}, exact=True), "mail", {"to": ["bob@a.example"]}, False),
     (Rule("deny", "mail", {"to": '*"eve@evil.example"*'}), "mail", {"to": ["bob@a.example", "eve@evil.example"]}, True),
     (Rule("deny", "mail", {"to": "*"}), "mail", {}, False),
     (Rule("deny", "pay", {"sum": "1???", "to": "x"}), "pay", {"sum": 1000, "to": "x"}, True),
     (Rule("deny", "pay", {"sum": "1???", "to": "x"}), "pay", {"sum": 999, "to": "x"}, False),
+    (Rule("deny", "pay", {"sum": "1000"}), "pay", {"sum": 1000.0}, True),
 ]
 
 

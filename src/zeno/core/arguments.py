@@ -16,6 +16,7 @@ from msgspec import Struct
 from zeno.core.errors import ToolFailed
 from zeno.core.lenient_json import finite, paired, read_leniently
 from zeno.core.messages import ToolCall
+from zeno.core.ports import ToolSpec
 
 MOST_CHARACTERS = 300_000
 """Longer texts are read strictly only."""
@@ -65,7 +66,17 @@ def canonical(arguments: Mapping[str, Any] | None) -> str:
     """
     if arguments is None:
         return ""
-    return json.dumps(_whole(arguments), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return as_json(arguments)
+
+
+def mark(spec: ToolSpec, arguments: Mapping[str, Any]) -> str:
+    """What calls of a tool have in common that would do the same: the digest of what it receives."""
+    return digest(canonical(spec.completed(arguments)))
+
+
+def as_json(value: Any) -> str:
+    """A value as the one JSON text that equal values share."""
+    return json.dumps(_whole(value), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
 def _whole(value: Any) -> Any:

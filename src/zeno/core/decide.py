@@ -1,6 +1,7 @@
 """What comes next in a run. Pure: the same state and policy always give the same action."""
 
 from zeno.core.actions import Action, AskModel, Await, CallTools, CloseCalls, Finish, RequestApprovals
+from zeno.core.arguments import mark
 from zeno.core.decisions import PERMITTING, Expired
 from zeno.core.messages import ToolCall
 from zeno.core.policy import Permission, Policy
@@ -38,7 +39,7 @@ def permission(state: RunState, policy: Policy, call: ToolCall) -> Permission:
     spec, arguments = policy.tools.get(call.name), state.arguments(call)
     if spec is None or arguments is None:
         return Permission("allow")
-    unknown_before = bool(state.unknown) and state.same(call) in state.unknown
+    unknown_before = bool(state.unknown) and (call.name, mark(spec, arguments)) in state.unknown
     return policy.permission(spec, arguments, unknown_before=unknown_before, said=state.messages)
 
 
@@ -46,7 +47,7 @@ def may_run(state: RunState, policy: Policy, call: ToolCall) -> bool:
     """Whether a call may be carried out now: by itself, or because a person permitted this very call of this very tool."""
     permitted = permission(state, policy, call)
     if permitted.verdict == "ask":
-        return isinstance(state.decision(call), PERMITTING) and not _is_stale(state, policy, call)
+        return isinstance(state.decision(call), PERMITTING) and not _is_stale(state, policy, call, permitted)
     return permitted.verdict == "allow"
 
 
@@ -90,19 +91,23 @@ def _decide_permission(state: RunState, policy: Policy, first: ToolCall) -> Acti
         return CloseCalls((first,), "rejected", "approval_required")
     if decision is not None and not isinstance(decision, PERMITTING):
         return CloseCalls((first,), "rejected", "approval_expired" if isinstance(decision, Expired) else "denied")
-    asking = [(call, permission(state, policy, call)) for call in state.open_calls if _is_to_be_asked(state, policy, call)]
-    wanted = tuple((call, asked) for call, asked in asking if asked.verdict == "ask")
+    visible = [(call, permission(state, policy, call)) for call in state.open_calls if call.name not in state.hidden]
+    wanted = tuple(
+        (call, asked) for call, asked in visible if asked.verdict == "ask" and _is_to_be_asked(state, policy, call, asked)
+    )
     return RequestApprovals(wanted) if wanted else Await()
 
 
-def _is_to_be_asked(state: RunState, policy: Policy, call: ToolCall) -> bool:
-    """Nobody was asked about it yet, or about another tool than it is by now; then what was decided is void."""
-    return call.name not in state.hidden and (call.id not in state.held or _is_stale(state, policy, call))
+def _is_to_be_asked(state: RunState, policy: Policy, call: ToolCall, permitted: Permission) -> bool:
+    return call.id not in state.held or _is_stale(state, policy, call, permitted)
 
 
-def _is_stale(state: RunState, policy: Policy, call: ToolCall) -> bool:
+def _is_stale(state: RunState, policy: Policy, call: ToolCall, permitted: Permission) -> bool:
+    """Whether what was decided is void: about another tool than it is by now, or by an owner what is for an admin to decide."""
     held, spec = state.held.get(call.id), policy.tools.get(call.name)
-    return held is not None and spec is not None and held.definition != spec.digest
+    if held is None or spec is None:
+        return False
+    return held.definition != spec.digest or (permitted.approver == "admin" and held.approver != "admin")
 
 
 def _is_read(call: ToolCall, policy: Policy) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from zeno.core.actions import CloseCalls
-from zeno.core.arguments import arguments_of, canonical, digest
+from zeno.core.arguments import arguments_of, canonical, digest, mark
 from zeno.core.decide import may_run
 from zeno.core.decisions import Answered, Denied, Edited
 from zeno.core.errors import EffectUnknown, ToolFailed
@@ -43,6 +43,11 @@ class Ready:
         return self.call.name
 
     @property
+    def mark(self) -> str:
+        """What it has in common with its repetitions."""
+        return mark(self.tool.spec, self.arguments) if self.tool else digest(canonical(self.arguments))
+
+    @property
     def effect(self) -> Effect:
         """What it may change; a tool that is not there changes nothing."""
         return self.tool.spec.effect if self.tool else "read"
@@ -50,9 +55,9 @@ class Ready:
 
 def prepared(state: RunState, kit: Kit, call: ToolCall) -> Ready:
     """A call with its tool and its arguments, a person's ones where they changed them, all checked."""
-    tool, decision = kit.tools.get(call.name), state.decision(call)
+    tool, edited = kit.tools.get(call.name), state.edited(call)
     try:
-        read = arguments_of(ToolCall(call.id, call.name, decision.arguments) if isinstance(decision, Edited) else call)
+        read = arguments_of(call if edited is None else ToolCall(call.id, call.name, edited))
     except ToolFailed as unreadable:
         return Ready(call=call, tool=tool, arguments={}, fault=unreadable if tool else _unknown_tool(kit, call))
     fault = _unknown_tool(kit, call) if tool is None else _misfit(tool, read.value)
@@ -72,7 +77,7 @@ async def carried_out(state: RunState, kit: Kit, ready: Ready) -> ToolFinished:
     spec = ready.tool.spec
     if not may_run(state, kit.policy, ready.call):
         return _finished(state, ready, "rejected", CLOSED["approval_required"], code="approval_required")
-    if spec.effect == "read" and not spec.volatile and (known := state.read.get(state.same(ready.call))):
+    if spec.effect == "read" and not spec.volatile and (known := state.read.get((ready.name, ready.mark))):
         return _finished(state, ready, "done", known.text, known.files, code="cached")
     try:
         if spec.may_run_again:
@@ -166,22 +171,22 @@ def _finished(
     code: str = "",
     usage: Usage = Usage(),  # noqa: B008 - a frozen value
 ) -> ToolFinished:
-    decision, held = state.decision(ready.call), state.held.get(ready.id)
-    if isinstance(decision, Edited):
-        reason = f" Their reason: {decision.reason}" if decision.reason else ""
-        text = f"[A person changed the arguments to {decision.arguments} before permitting this call.{reason}]\n{text}"
+    decision, held, edited = state.decision(ready.call), state.held.get(ready.id), state.edited(ready.call)
+    if edited is not None:
+        reason = f" Their reason: {decision.reason}" if isinstance(decision, Edited) and decision.reason else ""
+        text = f"[A person changed the arguments to {edited} before permitting this call.{reason}]\n{text}"
     result = ToolResult(ready.id, ready.name, outcome, text, files)
-    mark = digest(canonical(ready.arguments))
-    return ToolFinished(state.step, result, code, usage, ready.effect, mark, held.approval_id if held else "")
+    return ToolFinished(state.step, result, code, usage, ready.effect, ready.mark, held.approval_id if held else "")
 
 
 def _effecting(kit: Kit, ready: Ready) -> Effecting:
     """The call as the ledger knows it: the key never holds the model's own id of it, which is new with every try."""
     spec: ToolSpec | None = ready.tool.spec if ready.tool else None
-    telling = {name: ready.arguments.get(name) for name in spec.key} if spec and spec.key else ready.arguments
+    received = spec.completed(ready.arguments) if spec else ready.arguments
+    telling = {name: received.get(name) for name in spec.key} if spec and spec.key else received
     reach = kit.session_id if spec and spec.once_per == "session" else kit.run_id
     key = hashlib.sha256("\n".join((ready.name, reach, canonical(telling))).encode()).hexdigest()
-    return Effecting(key, kit.run_id, ready.id, ready.name, digest(canonical(ready.arguments)))
+    return Effecting(key, kit.run_id, ready.id, ready.name, ready.mark)
 
 
 def _context(state: RunState, kit: Kit, ready: Ready) -> ToolContext:

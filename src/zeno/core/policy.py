@@ -1,12 +1,12 @@
 """The policy of a run: what it may do by itself, what a person must permit, what it may not do at all. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Any, Literal
 
-import msgspec
 from msgspec import Struct
 
+from zeno.core.arguments import as_json
 from zeno.core.messages import Message
 from zeno.core.ports import ToolSpec
 from zeno.core.provenance import Passage, passage
@@ -21,9 +21,11 @@ DAY = 86_400_000
 class Rule(Struct, frozen=True, forbid_unknown_fields=True):
     """What is to be done with calls that match.
 
-    `tool` is a pattern of tool names, `arguments` maps names of arguments to patterns that all of them must match, on texts as
-    they are and on other values as JSON. In a pattern `*` is any text and `?` any character. An `exact` rule speaks only of
-    calls that give no other arguments. `approver` says who may decide.
+    `tool` is a pattern of tool names, `arguments` maps names of arguments to patterns that all of them must match; what a call
+    leaves out counts with its default. In a pattern `*` is any text and `?` any character. Texts are matched as they are, other
+    values as JSON. Of a list or an object, one item or name that matches is enough to deny or to ask, and all have to match to
+    allow. Denying and asking pays no regard to case. An `exact` rule allows one call: values as a whole, and no other
+    arguments. `approver` says who may decide.
     """
 
     verdict: Verdict
@@ -33,12 +35,17 @@ class Rule(Struct, frozen=True, forbid_unknown_fields=True):
     exact: bool = False
 
     def matches(self, tool: str, arguments: Mapping[str, Any]) -> bool:
-        """Whether it speaks of a call; an argument that is not given matches nothing."""
+        """Whether it speaks of a call with these arguments, defaults included; one that is not there matches nothing."""
         if not fnmatchcase(tool, self.tool) or (self.exact and arguments.keys() - self.arguments.keys()):
             return False
-        return all(
-            name in arguments and fnmatchcase(_as_text(arguments[name]), pattern) for name, pattern in self.arguments.items()
-        )
+        return all(name in arguments and self._fits(arguments[name], pattern) for name, pattern in self.arguments.items())
+
+    def _fits(self, value: Any, pattern: str) -> bool:
+        if self.exact:
+            return fnmatchcase(_as_text(value), pattern)
+        if self.verdict == "allow":
+            return all(fnmatchcase(text, pattern) for text in _items(value))
+        return any(fnmatchcase(text.lower(), pattern.lower()) for text in (_as_text(value), *_items(value)))
 
 
 class Permission(Struct, frozen=True):
@@ -78,6 +85,7 @@ class Policy(Struct, frozen=True):
 
         `unknown_before`: the same was tried in this run, with unknown effect. `said` is what was said in this run so far.
         """
+        arguments = spec.completed(arguments)
         matching = {rule.verdict: rule for rule in reversed(self.rules) if rule.matches(spec.name, arguments)}
         if "deny" in matching:
             return Permission("deny", "denied_by_rule")
@@ -112,4 +120,17 @@ class Policy(Struct, frozen=True):
 
 
 def _as_text(value: Any) -> str:
-    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    return value if isinstance(value, str) else as_json(value)
+
+
+def _items(value: Any) -> Iterator[str]:
+    """The texts that a value is made of; one that holds nothing is itself one, as JSON."""
+    if isinstance(value, Mapping) and value:
+        for name, item in value.items():
+            yield name
+            yield from _items(item)
+    elif isinstance(value, list) and value:
+        for item in value:
+            yield from _items(item)
+    else:
+        yield _as_text(value)

@@ -1,7 +1,7 @@
 """Ports: what the loop asks of the outside world, each one to three methods wide."""
 
 import hashlib
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -54,6 +54,11 @@ class ToolSpec(Struct, frozen=True):
     def reaches_out(self) -> bool:
         """Whether others may notice a call: who or what it is about must not be for a text to say that somebody else wrote."""
         return self.outgoing or not self.may_run_again
+
+    def completed(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments as the tool receives them: with the defaults of those that are left out."""
+        known: dict[str, dict[str, Any]] = self.parameters.get("properties", {})
+        return {name: schema["default"] for name, schema in known.items() if "default" in schema} | dict(arguments)
 
     @property
     def digest(self) -> str:

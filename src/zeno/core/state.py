@@ -6,7 +6,7 @@ from typing import Any, assert_never
 from msgspec import Struct
 from msgspec.structs import replace
 
-from zeno.core.arguments import canonical, known_arguments
+from zeno.core.arguments import known_arguments
 from zeno.core.decisions import Decision, Edited
 from zeno.core.endings import Ending
 from zeno.core.events import (
@@ -29,11 +29,16 @@ from zeno.core.progress import Progress
 
 
 class Held(Struct, frozen=True):
-    """A call that a person was asked about; `decision` is theirs, once there is one."""
+    """A call that a person was asked about; `decision` is theirs, once there is one.
+
+    `arguments` are what an earlier decision about the same call put in place of the model's.
+    """
 
     approval_id: str
     definition: str
     cause: str
+    approver: str
+    arguments: str | None = None
     decision: Decision | None = None
 
 
@@ -42,8 +47,8 @@ class RunState(Struct, frozen=True):
 
     `open_calls` are the calls of the last reply that have no result yet, `started` those of them that were begun; `results` are
     the results that the last reply's calls have so far. When the last call is closed they become one message, in call order.
-    `held` are the open calls that a person was asked about. Of calls by name and arguments, `read` are the results of reads
-    since the last change, and `unknown` those whose effect could not be told.
+    `held` are the open calls that a person was asked about. Of calls by name and the digest of their arguments, `read` are the
+    results of reads since the last change, and `unknown` those whose effect could not be told.
     """
 
     messages: tuple[Message, ...] = ()
@@ -72,14 +77,17 @@ class RunState(Struct, frozen=True):
         held = self.held.get(call.id)
         return held.decision if held else None
 
+    def edited(self, call: ToolCall) -> str | None:
+        """The arguments that a person put in place of the model's, if they did."""
+        held = self.held.get(call.id)
+        if held is None:
+            return None
+        return held.decision.arguments if isinstance(held.decision, Edited) else held.arguments
+
     def arguments(self, call: ToolCall) -> dict[str, Any] | None:
         """The arguments that a call would be carried out with: a person's, if they changed them. `None` if unreadable."""
-        decision = self.decision(call)
-        return known_arguments(decision.arguments if isinstance(decision, Edited) else call.arguments)
-
-    def same(self, call: ToolCall) -> tuple[str, str]:
-        """What a call has in common with its repetitions."""
-        return call.name, canonical(self.arguments(call))
+        edited = self.edited(call)
+        return known_arguments(call.arguments if edited is None else edited)
 
 
 def fold(events: Iterable[Event], state: RunState = RunState()) -> RunState:  # noqa: B008 - a frozen value
@@ -114,8 +122,9 @@ def apply(state: RunState, event: Event) -> RunState:
             return replace(state, started=state.started | {call_id})
         case ToolFinished():
             return _with_result(state, event)
-        case ApprovalRequested(approval_id=approval_id, call_id=call_id):
-            held = Held(approval_id, event.definition, event.cause)
+        case ApprovalRequested(call_id=call_id):
+            edited = next((state.edited(call) for call in state.open_calls if call.id == call_id), None)
+            held = Held(event.approval_id, event.definition, event.cause, event.approver, edited)
             return replace(state, held={**state.held, call_id: held}, asked=state.asked + 1)
         case ApprovalDecided(approval_id, decision):
             return _with_decision(state, approval_id, decision)
@@ -148,11 +157,8 @@ def _with_reply(state: RunState, event: ModelReplied) -> RunState:
 
 def _with_result(state: RunState, event: ToolFinished) -> RunState:
     result, done = event.result, event.result.outcome == "done"
-    call = next((call for call in state.open_calls if call.id == result.call_id), None)
-    if call is not None:
-        state = _with_knowledge(state, call, event)
     state = replace(
-        state,
+        _with_knowledge(state, event),
         open_calls=tuple(call for call in state.open_calls if call.id != result.call_id),
         held={call_id: held for call_id, held in state.held.items() if call_id != result.call_id},
         results=(*state.results, result),
@@ -169,14 +175,15 @@ def _with_result(state: RunState, event: ToolFinished) -> RunState:
     return replace(state, messages=messages, results=(), started=frozenset(), progress=progress)
 
 
-def _with_knowledge(state: RunState, call: ToolCall, event: ToolFinished) -> RunState:
+def _with_knowledge(state: RunState, event: ToolFinished) -> RunState:
     """What later calls need to know of this one: a read may be answered again, what was changed is to be read anew."""
+    same = event.result.name, event.digest
     if event.effect != "read":
         changed = event.result.outcome in ("done", "unknown", "failed")
-        unknown = state.unknown | {state.same(call)} if event.result.outcome == "unknown" else state.unknown
+        unknown = state.unknown | {same} if event.result.outcome == "unknown" else state.unknown
         return replace(state, read={} if changed else state.read, unknown=unknown)
     if event.result.outcome == "done":
-        return replace(state, read={**state.read, state.same(call): event.result})
+        return replace(state, read={**state.read, same: event.result})
     return state
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from zeno.core.arguments import canonical, known_arguments
+from zeno.core.arguments import as_json, canonical, known_arguments
 from zeno.core.decisions import Answered, Approved, Decision, Denied, Edited, Expired
 from zeno.core.errors import Invalid, ToolFailed
 from zeno.core.policy import Rule
@@ -41,18 +41,16 @@ def fitting(approval: Approval, decision: Decision, tools: Mapping[str, Tool]) -
             raise Invalid("decision_misplaced", kind=approval.kind)
 
 
-def sparing(approval: Approval, decision: Decision) -> Rule:
+def sparing(approval: Approval, decision: Decision, tools: Mapping[str, Tool]) -> Rule:
     """The rule that allows exactly what is being approved. Raises `Invalid` where no rule could spare the question."""
     if approval.kind != "action" or approval.cause not in SPARED or not isinstance(decision, Approved | Edited):
         raise Invalid("always_not_possible", cause=approval.cause)
     text = decision.arguments if isinstance(decision, Edited) else approval.arguments
     arguments: dict[str, Any] = msgspec.json.decode(text)
-    patterns = {name: glob.escape(value if isinstance(value, str) else _json(value)) for name, value in arguments.items()}
+    if (tool := tools.get(approval.tool)) is not None:
+        arguments = tool.spec.completed(arguments)
+    patterns = {name: glob.escape(value if isinstance(value, str) else as_json(value)) for name, value in arguments.items()}
     return Rule("allow", glob.escape(approval.tool), patterns, exact=True)
-
-
-def _json(value: object) -> str:
-    return msgspec.json.encode(value).decode()
 
 
 def _checked(approval: Approval, text: str, tools: Mapping[str, Tool]) -> str:

@@ -31,7 +31,9 @@ class NewRun(Body):
     text: str = Field(min_length=1, max_length=LONGEST_TASK, examples=["Compare the sales of the channels by quarter."])
     agent: str | None = Field(None, max_length=200, description="The name of an agent.")
     model: str | None = Field(None, max_length=500, description="The name of a model.")
-    mode: Literal["auto", "manual"] | None = Field(None, description="`manual`: a person confirms every action.")
+    mode: Literal["auto", "manual"] | None = Field(
+        None, description="`manual`: a person confirms every action; else those that the policy and the settings say."
+    )
     language: Language | None = Field(None, description="That of documents and questions; left out, as Accept-Language says.")
     on_disconnect: Literal["continue", "cancel"] = Field(
         "continue", description="What becomes of the run when nobody follows its events any more."
@@ -98,7 +100,7 @@ async def _agent(app: App, who: Principal, body: NewRun, language: str) -> Agent
             body.agent,
             language=body.language or language,
             model=body.model,
-            manual=None if body.mode is None else body.mode == "manual",
+            manual=body.mode == "manual",
             on_disconnect=body.on_disconnect,
         )
     except ConfigError as error:

@@ -135,7 +135,12 @@ def _fields(
     fields: list[tuple[str, Any] | tuple[str, Any, Any]] = []
     for name, parameter in inspect.signature(body).parameters.items():
         if name != context_name:
-            hint: Any = Annotated[hints.get(name, Any), msgspec.Meta(description=descriptions.get(name, ""))]
+            # Of a default that has to be copied for each call msgspec tells nothing in the schema.
+            copied = isinstance(parameter.default, list | dict)
+            meta = msgspec.Meta(
+                description=descriptions.get(name, ""), extra_json_schema={"default": parameter.default} if copied else None
+            )
+            hint: Any = Annotated[hints.get(name, Any), meta]
             required = parameter.default is parameter.empty
             fields.append((name, hint) if required else (name, hint, _default(parameter.default)))
     return fields

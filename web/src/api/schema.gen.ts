@@ -1448,7 +1448,7 @@ export interface components {
             /**
              * Tool
              * @description A pattern of tools' names.
-             * @example send_mail
+             * @example send_email
              */
             tool: string;
             /**
@@ -1474,7 +1474,7 @@ export interface components {
             language?: ("zh-CN" | "en-US") | null;
             /**
              * Mode
-             * @description `manual`: a person confirms every action.
+             * @description `manual`: a person confirms every action; else those that the policy and the settings say.
              */
             mode?: ("auto" | "manual") | null;
             /**
@@ -1533,7 +1533,7 @@ export interface components {
             language?: ("zh-CN" | "en-US") | null;
             /**
              * Mode
-             * @description `manual`: a person confirms every action.
+             * @description `manual`: a person confirms every action; else those that the policy and the settings say.
              */
             mode?: ("auto" | "manual") | null;
             /**
@@ -1725,9 +1725,11 @@ export interface components {
          * Rule
          * @description What is to be done with calls that match.
          *
-         *     `tool` is a pattern of tool names, `arguments` maps names of arguments to patterns that all of them must match, on texts as
-         *     they are and on other values as JSON. In a pattern `*` is any text and `?` any character. An `exact` rule speaks only of
-         *     calls that give no other arguments. `approver` says who may decide.
+         *     `tool` is a pattern of tool names, `arguments` maps names of arguments to patterns that all of them must match; what a call
+         *     leaves out counts with its default. In a pattern `*` is any text and `?` any character. Texts are matched as they are, other
+         *     values as JSON. Of a list or an object, one item or name that matches is enough to deny or to ask, and all have to match to
+         *     allow. Denying and asking pays no regard to case. An `exact` rule allows one call: values as a whole, and no other
+         *     arguments. `approver` says who may decide.
          */
         Rule: {
             /**
@@ -2247,7 +2249,7 @@ export interface components {
             };
             /**
              * Tool
-             * @example send_mail
+             * @example send_email
              */
             tool: string;
         };
@@ -2466,7 +2468,7 @@ export interface operations {
                      *           "run_id": "0af7651916cd43dd8448eb211c80319c",
                      *           "session_id": "3f0c9d5e8a7b4c2d9e1f0a6b7c8d9e0f",
                      *           "status": "pending",
-                     *           "tool": "send_mail"
+                     *           "tool": "send_email"
                      *         }
                      *       ]
                      *     }
@@ -2594,7 +2596,7 @@ export interface operations {
                      *         "run_id": "0af7651916cd43dd8448eb211c80319c",
                      *         "session_id": "3f0c9d5e8a7b4c2d9e1f0a6b7c8d9e0f",
                      *         "status": "pending",
-                     *         "tool": "send_mail"
+                     *         "tool": "send_email"
                      *       },
                      *       "changed": false,
                      *       "description": "Sends a mail. Use it when ...",
@@ -2746,7 +2748,7 @@ export interface operations {
                      *         "run_id": "0af7651916cd43dd8448eb211c80319c",
                      *         "session_id": "3f0c9d5e8a7b4c2d9e1f0a6b7c8d9e0f",
                      *         "status": "decided",
-                     *         "tool": "send_mail"
+                     *         "tool": "send_email"
                      *       },
                      *       "decided_by_this": true
                      *     }
@@ -4182,7 +4184,7 @@ export interface operations {
                      *               "to": "*@example.com"
                      *             },
                      *             "exact": false,
-                     *             "tool": "send_mail",
+                     *             "tool": "send_email",
                      *             "verdict": "allow"
                      *           }
                      *         }
@@ -4277,7 +4279,7 @@ export interface operations {
                      *           "to": "*@example.com"
                      *         },
                      *         "exact": false,
-                     *         "tool": "send_mail",
+                     *         "tool": "send_email",
                      *         "verdict": "allow"
                      *       }
                      *     }

@@ -21,14 +21,14 @@ router = APIRouter(prefix="/api/v1/rules", tags=["rules"])
 
 Pattern = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
 
-_KEPT = KeptRule("5f2b8c1d3e4a4f6b8c9d0e1f2a3b4c5d", Rule("allow", "send_mail", {"to": "*@example.com"}), 1_790_000_000_000)
+_KEPT = KeptRule("5f2b8c1d3e4a4f6b8c9d0e1f2a3b4c5d", Rule("allow", "send_email", {"to": "*@example.com"}), 1_790_000_000_000)
 
 
 class NewRule(Body):
     """What is to be done with calls that match. In a pattern `*` is any text and `?` any character."""
 
     verdict: Literal["allow", "ask", "deny"]
-    tool: str = Field(min_length=1, max_length=200, description="A pattern of tools' names.", examples=["send_mail"])
+    tool: str = Field(min_length=1, max_length=200, description="A pattern of tools' names.", examples=["send_email"])
     arguments: dict[str, Pattern] = Field(
         {}, max_length=50, description="Patterns of arguments that must match, all of them.", examples=[{"to": "*@example.com"}]
     )
@@ -38,7 +38,7 @@ class NewRule(Body):
 class Trial(Body):
     """A call to be judged, and not to be carried out."""
 
-    tool: str = Field(max_length=200, examples=["send_mail"])
+    tool: str = Field(max_length=200, examples=["send_email"])
     arguments: dict[str, Any] = Field(examples=[{"to": "li@example.com"}])
     agent: str | None = Field(None, max_length=200)
 
