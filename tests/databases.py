@@ -4,7 +4,7 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sqlalchemy import create_engine, make_url, text
+from sqlalchemy import URL, Engine, create_engine, make_url, text
 
 from tests.services import mariadb_url, postgres_url
 
@@ -13,6 +13,9 @@ current: list[str] = []
 
 instances: list[int] = []
 """How many instances over it answer the test at work; none for one."""
+
+_OUTSIDE = {"postgresql": "postgres", "mysql": "mysql", "mariadb": "mysql"}
+"""A database that is always there."""
 
 THREE = "three instances"
 """PostgreSQL, and Redis where there is one, with three instances of which any may get a request."""
@@ -26,8 +29,7 @@ def database(kind: str) -> Iterator[str | None]:
         return
     mysql = kind == "mariadb"
     server = make_url(mariadb_url() if mysql else postgres_url())
-    driver = "mysql+pymysql" if mysql else "postgresql+psycopg"
-    admin = create_engine(server.set(drivername=driver), isolation_level="AUTOCOMMIT")
+    admin = _admin(server)
     name = f"zeno_{secrets.token_hex(6)}"
     letters, force = (" character set utf8mb4", "") if mysql else ("", " with (force)")
     try:
@@ -44,3 +46,28 @@ def database(kind: str) -> Iterator[str | None]:
                 connection.execute(text(f"drop database {name}{force}"))
     finally:
         admin.dispose()
+
+
+def cut_off() -> None:
+    """End all connections to the database of the test at work, as a restart of its server does. SQLite has none."""
+    if not current:
+        return
+    own = make_url(current[-1])
+    # From outside, so that it does not end itself.
+    admin = _admin(own.set(database=_OUTSIDE[own.get_backend_name()]))
+    if admin.dialect.name == "postgresql":
+        others, end = "select pid from pg_stat_activity where datname = :name", "select pg_terminate_backend(:id)"
+    else:
+        others, end = "select id from information_schema.processlist where db = :name", "kill :id"
+    with admin.connect() as connection:
+        found = set(connection.scalars(text(others), {"name": own.database}))
+        for each in found:
+            connection.execute(text(end), {"id": each})
+        while found & set(connection.scalars(text(others), {"name": own.database})):
+            pass
+    admin.dispose()
+
+
+def _admin(server: URL) -> Engine:
+    driver = "postgresql+psycopg" if server.get_backend_name() == "postgresql" else "mysql+pymysql"
+    return create_engine(server.set(drivername=driver), isolation_level="AUTOCOMMIT")

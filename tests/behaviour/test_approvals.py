@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 
+from tests.databases import cut_off
 from tests.door import call, calls
 from tests.house import House, furnished, served
 from tests.scene import scene
+from zeno.runs.clock import now
+from zeno.stores.gauges import Gauges
 
 pytestmark = pytest.mark.databases
 
@@ -89,7 +92,21 @@ async def test_a_paused_run_holds_no_task_and_no_lease(tmp_path: Path) -> None:
         # The last one is on its way out; were one held, the scene would run out of time.
         while [task for task in asyncio.all_tasks() if task.get_name().startswith(("session ", "pulse"))]:
             await asyncio.sleep(0.01)
-        assert all([await house.app.driver.leases.holder(each["run_id"]) is None for each in await house.waiting()])
+        load = await Gauges(database=house.app.runs.database).load(now())
+        assert (load.driven, load.paused) == (0, 20)
+
+
+@scene
+async def test_connections_that_were_cut_while_they_lay_idle_go_unnoticed(tmp_path: Path) -> None:
+    async with served(furnished(tmp_path, ONE, CHARGE)) as house:
+        await asyncio.to_thread(cut_off)
+        run, (approval,) = await paused(house)
+        await asyncio.to_thread(cut_off)
+        assert await house.waiting() == [approval]
+        await asyncio.to_thread(cut_off)
+        assert (await house.decide(approval["id"], "approve")).status_code == 200
+        await house.settled(run, "answered")
+        assert charged(house) == ["a 1"]
 
 
 @scene

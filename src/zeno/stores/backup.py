@@ -22,7 +22,7 @@ import msgspec
 from sqlalchemy import Connection, LargeBinary, Table, func, insert, select, text
 
 from zeno.core.errors import Conflict, Invalid
-from zeno.stores.database import Database
+from zeno.stores.database import Database, steady
 from zeno.stores.migrations import HEAD
 from zeno.stores.tables import metadata
 
@@ -117,8 +117,7 @@ class Backups:
 
 def _dump(connection: Connection, folder: Path) -> dict[str, int]:
     """Write the rows of all tables as they are at one moment."""
-    if connection.dialect.name != "sqlite":
-        connection.execution_options(isolation_level="REPEATABLE READ")
+    steady(connection)
     counts = {}
     for table in metadata.sorted_tables:
         rows = connection.execute(select(table).order_by(*table.primary_key).execution_options(yield_per=AT_ONCE))

@@ -54,13 +54,13 @@ class Database:
     the transaction is not; it takes place as a whole or not at all.
     """
 
-    def __init__(self, engine: Engine, *, readers: int, writers: int) -> None:
-        self._engine = engine
+    def __init__(self, engine: Engine, *, readers: int, writers: int, reading: Engine | None = None) -> None:
+        self._engine, self._reading_engine = engine, reading or engine
         self._readers = ThreadPoolExecutor(readers, "zeno-reads")
         self._writers = ThreadPoolExecutor(writers, "zeno-writes")
 
     async def read(self, work: Callable[[Connection], T]) -> T:
-        """Do `work` in a transaction that reads one consistent state."""
+        """Do `work`, which only reads. Each statement sees what is committed by then; where all must see the same: `steady`."""
         return await asyncio.get_running_loop().run_in_executor(self._readers, self._reading, work)
 
     async def write(self, work: Callable[[Connection], T]) -> T:
@@ -76,24 +76,35 @@ class Database:
         self._readers.shutdown()
         self._writers.shutdown()
         self._engine.dispose()
+        self._reading_engine.dispose()
 
     def _reading(self, work: Callable[[Connection], T]) -> T:
-        with _answering(), self._engine.connect() as connection:
-            return work(connection)
+        with _answering():
+            try:
+                with self._reading_engine.connect() as connection:
+                    return work(connection)
+            except (OperationalError, InterfaceError) as error:
+                if not error.connection_invalidated:
+                    raise
+            # A restart of the server, say, has cut what lay idle. To ask each connection first would cost a journey each time.
+            with self._reading_engine.connect() as connection:
+                return work(connection)
 
     def _writing(self, work: Callable[[Connection], T]) -> T:
-        for attempt in range(1, MOST_ATTEMPTS + 1):
-            try:
-                with self._engine.connect().execution_options(zeno_writes=True) as connection, connection.begin():
-                    return work(connection)
-            except OperationalError as error:
-                # Chosen to give way to another transaction: it was taken back as a whole, and may simply be done again.
-                if attempt == MOST_ATTEMPTS or not _gave_way(error):
-                    raise _unavailable(error) from error
-            except (InterfaceError, PoolTimeout) as error:
-                raise _unavailable(error) from error
-            except msgspec.ValidationError as error:
-                raise _newer(error) from error
+        with _answering():
+            for attempt in range(1, MOST_ATTEMPTS + 1):
+                committing = False
+                try:
+                    with self._engine.connect().execution_options(zeno_writes=True) as connection, connection.begin():
+                        result = work(connection)
+                        committing = True
+                    return result
+                except (OperationalError, InterfaceError) as error:
+                    # Chosen to give way to another transaction, or cut before its commit was sent: it was taken back as a
+                    # whole, and may simply be done again.
+                    cut = error.connection_invalidated and not committing and attempt == 1
+                    if attempt == MOST_ATTEMPTS or not (cut or _gave_way(error)):
+                        raise
         raise AssertionError("unreachable")
 
 
@@ -118,7 +129,7 @@ def _newer(error: msgspec.ValidationError) -> WrittenByNewer:
     return WrittenByNewer("written_by_newer", reason=str(error)[:200])
 
 
-def _gave_way(error: OperationalError) -> bool:
+def _gave_way(error: OperationalError | InterfaceError) -> bool:
     """Whether a transaction was the victim of a deadlock, or could not be put in order with others."""
     cause = error.orig
     state, number = getattr(cause, "sqlstate", None), cause.args[0] if cause is not None and cause.args else None
@@ -133,7 +144,7 @@ class Stored(Protocol):
 
 
 def reading(method: Callable[Concatenate[S, Connection, P], T]) -> Callable[Concatenate[S, P], Coroutine[Any, Any, T]]:
-    """Make a store's method, which is given a connection, one that awaits a transaction of its own, for reading."""
+    """Make a store's method, which is given a connection, one that awaits `Database.read`."""
 
     @functools.wraps(method)
     async def called(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -185,15 +196,17 @@ def _sqlite(location: URL) -> Database:
 
 def _postgresql(location: URL) -> Database:
     waits = f"-c lock_timeout={LOCK * 1000} -c idle_in_transaction_session_timeout={LOCK * 1000}"
-    # A connection that a restart of the server has cut is found out before it is used.
-    engine = create_engine(
+    make = functools.partial(
+        create_engine,
         location.set(drivername="postgresql+psycopg"),
         connect_args=GONE | {"application_name": "zeno", "options": waits},
-        pool_size=READERS + WRITERS,
         max_overflow=0,
-        pool_pre_ping=True,
+        # The one used last has most statements prepared.
+        pool_use_lifo=True,
     )
-    return Database(engine, readers=READERS, writers=WRITERS)
+    # A transaction around one statement would make three journeys of one.
+    reading = make(pool_size=READERS, isolation_level="AUTOCOMMIT")
+    return Database(make(pool_size=WRITERS), readers=READERS, writers=WRITERS, reading=reading)
 
 
 def _mysql(location: URL) -> Database:
@@ -204,7 +217,6 @@ def _mysql(location: URL) -> Database:
         isolation_level="READ COMMITTED",
         pool_size=READERS + WRITERS,
         max_overflow=0,
-        pool_pre_ping=True,
         pool_recycle=3600,
     )
     return Database(engine, readers=READERS, writers=WRITERS)
@@ -216,6 +228,12 @@ _MAKERS: dict[str, Callable[[URL], Database]] = {
     "mysql": _mysql,
     "mariadb": _mysql,
 }
+
+
+def steady(connection: Connection) -> None:
+    """Have all that a read does from here on see one state of the database, in one transaction."""
+    if connection.dialect.name != "sqlite":
+        connection.execution_options(isolation_level="REPEATABLE READ")
 
 
 async def _migrate(database: Database, shown: str) -> None:

@@ -10,7 +10,7 @@ from sqlalchemy.exc import IntegrityError
 from zeno.core.errors import RunLost
 from zeno.core.events import Event
 from zeno.core.scope import Scope
-from zeno.stores.database import Database, reading, writing
+from zeno.stores.database import Database, reading, steady, writing
 from zeno.stores.leases import Lease
 from zeno.stores.projections import project
 from zeno.stores.runs import Run, owned
@@ -53,6 +53,8 @@ class EventLog:
         if not wanted:
             return found
         held, taken = 0, list(found)
+        # Rows that come piece by piece need a transaction.
+        steady(connection)
         with connection.execute(_of_session(scope, wanted), execution_options={"yield_per": AT_ONCE}) as rows:
             for run_id, seq, at, body in rows:
                 if run_id not in found:
