@@ -151,9 +151,7 @@ class Driver:
 
     @asynccontextmanager
     async def _leased(self, run: Run, tell: Tell) -> AsyncIterator[Book]:
-        holder = await self.leases.holder(run.id)
-        dead = holder if holder and is_dead(holder) else None
-        lease = await self.leases.take(run.id, this_process(), now=now(), duration=LEASE, from_dead=dead)
+        lease = await self.leases.take(run.id, this_process(), now=now(), duration=LEASE, is_dead=is_dead)
         try:
             with structlog.contextvars.bound_contextvars(trace_id=run.id), self.pulse.keeping(lease) as beat:
                 book = Book(self.log, run, lease, beat, tell, witnesses=self.witnesses)

@@ -1,13 +1,12 @@
 """Leases: who drives a run. A lease keeps a second driver away; its epoch, checked at every write, keeps the log right."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from sqlalchemy import Connection, Row, Select, and_, or_, select, tuple_, update
+from sqlalchemy import Connection, ScalarSelect, and_, or_, select, tuple_, update
 
 from zeno.core.errors import Conflict, NotFound
-from zeno.stores.database import Database, reading, writing
+from zeno.stores.database import Database, writing
 from zeno.stores.tables import runs
 
 AT_ONCE = 500
@@ -29,26 +28,30 @@ class Leases:
 
     database: Database
 
-    @reading
-    def holder(self, connection: Connection, run_id: str) -> str | None:
-        """The owner of the lease, expired or not."""
-        return connection.scalar(select(runs.c.lease_owner).where(runs.c.id == run_id))
-
     @writing
     def take(
-        self, connection: Connection, run_id: str, owner: str, *, now: int, duration: int, from_dead: str | None = None
+        self,
+        connection: Connection,
+        run_id: str,
+        owner: str,
+        *,
+        now: int,
+        duration: int,
+        is_dead: Callable[[str], bool] = lambda _owner: False,
     ) -> Lease:
-        """Take the lease if nobody has it, it has expired, or its owner is `from_dead`.
+        """Take the lease if nobody has it, it has expired, or its owner is known to be dead.
 
         Raises `NotFound` for an unknown run, `Conflict` when another driver holds it, or when an earlier run of its session is
         still open: runs of one conversation follow each other.
         """
-        free = or_(runs.c.lease_owner.is_(None), runs.c.lease_until < now, runs.c.lease_owner == from_dead)
-        row = (connection.execute(select(runs).where(runs.c.id == run_id))).first()
+        columns = (runs.c.session_id, runs.c.epoch, runs.c.lease_owner, _OPEN_BEFORE.label("first"))
+        row = (connection.execute(select(*columns).where(runs.c.id == run_id))).first()
         if row is None:
             raise NotFound("run_not_found", run=run_id)
-        if (first := connection.scalar(_open_before(row))) is not None:
-            raise Conflict("session_busy", session=row.session_id, run=first)
+        if row.first is not None:
+            raise Conflict("session_busy", session=row.session_id, run=row.first)
+        dead = row.lease_owner if row.lease_owner and is_dead(row.lease_owner) else None
+        free = or_(runs.c.lease_owner.is_(None), runs.c.lease_until < now, runs.c.lease_owner == dead)
         taking = update(runs).where(runs.c.id == run_id, runs.c.epoch == row.epoch, free)
         taken = connection.execute(taking.values(lease_owner=owner, lease_until=now + duration, epoch=row.epoch + 1))
         if taken.rowcount == 0:
@@ -74,10 +77,15 @@ class Leases:
         connection.execute(held.values(lease_owner=None, lease_until=None))
 
 
-def _open_before(row: Row[Any]) -> Select[Any]:
+def _open_before() -> ScalarSelect[str]:
     """An open run of the same session that was asked for before."""
-    earlier = select(runs.c.id).where(runs.c.session_id == row.session_id, runs.c.ended_at.is_(None))
-    return earlier.where(tuple_(runs.c.created_at, runs.c.id) < (row.created_at, row.id)).limit(1)
+    other = runs.alias()
+    earlier = tuple_(other.c.created_at, other.c.id) < tuple_(runs.c.created_at, runs.c.id)
+    same = select(other.c.id).where(other.c.session_id == runs.c.session_id, other.c.ended_at.is_(None), earlier)
+    return same.limit(1).scalar_subquery()
+
+
+_OPEN_BEFORE = _open_before()
 
 
 def batched(leases: Sequence[Lease], size: int) -> Iterator[Sequence[Lease]]:
