@@ -189,7 +189,7 @@ class App:
         approval = await self.approvals.find(scope, approval_id, admin=admin)
         decision = fitting(approval, decision, self.tools)
         rule = KeptRule(new_id(), sparing(approval, decision, self.tools), now()) if always else None
-        decided, counted = await self.approvals.decide(scope, approval_id, decision, now=now(), admin=admin, sparing=rule)
+        decided, counted = await self.approvals.decide(scope, approval, decision, now=now(), admin=admin, sparing=rule)
         await self._wake(approval.run_id, approval.session_id)
         return decided, counted
 

@@ -189,7 +189,8 @@ class Driver:
         for held in waiting:
             decision = Answered(Answer(text=words)) if held.cause == "question" else Denied(words)
             with contextlib.suppress(Conflict):
-                await self.approvals.decide(run.scope, held.approval_id, decision, now=now(), admin=True)
+                found = await self.approvals.find(run.scope, held.approval_id, admin=True)
+                await self.approvals.decide(run.scope, found, decision, now=now(), admin=True)
         return bool(waiting)
 
     async def _work(self, kit: Kit, book: Book) -> None:

@@ -88,33 +88,37 @@ class Approvals:
         self,
         connection: Connection,
         scope: Scope,
-        approval_id: str,
+        found: Approval,
         decision: Decision,
         *,
         now: int,
         admin: bool = False,
         sparing: KeptRule | None = None,
     ) -> tuple[Approval, bool]:
-        """Decide, if nobody has: the approval as it is then, and whether it was this call that decided it.
+        """Decide about what `find` found, if nobody has: the approval then, and whether it was this call that decided it.
 
         The decision, the command for the run, its line in the audit and the rule `sparing` the next question are written
         together. Raises `NotFound`, `Conflict` when it was decided otherwise, closed, or has expired, and when there is no room
         for the rule.
         """
         body = msgspec.json.encode(decision).decode()
-        found = _find(connection, scope, approval_id, admin=admin)
         deciding = update(approvals).where(
-            approvals.c.id == approval_id, approvals.c.status == "pending", approvals.c.expires_at > now
+            approvals.c.id == found.id,
+            approvals.c.status == "pending",
+            approvals.c.expires_at > now,
+            _visible(scope, admin=admin),
         )
         values = {"status": "decided", "decision": body, "decided_at": now, "decided_by": scope.user}
         won = (connection.execute(deciding.values(values))).rowcount == 1
         if won:
-            put_command(connection, found.run_id, Decide(approval_id, decision, scope.user), now)
+            put_command(connection, found.run_id, Decide(found.id, decision, scope.user), now)
             kind = str(type(decision).__struct_config__.tag)
-            put_line(connection, scope, "decide", found.tool, at=now, decision=approval_id, result=kind, run_id=found.run_id)
-        found = _find(connection, scope, approval_id, admin=admin)
-        if not won and (found.status != "decided" or found.decision != decision):
-            raise _closed(found)
+            put_line(connection, scope, "decide", found.tool, at=now, decision=found.id, result=kind, run_id=found.run_id)
+            found = msgspec.structs.replace(found, **values | {"decision": decision})
+        else:
+            found = _find(connection, scope, found.id, admin=admin)
+            if found.status != "decided" or found.decision != decision:
+                raise _closed(found)
         if sparing is not None and put_rule(connection, scope, sparing) is sparing:
             put_line(connection, scope, "rule_added", sparing.id, at=now, result="done")
         return found, won
