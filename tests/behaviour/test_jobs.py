@@ -298,6 +298,8 @@ async def test_a_job_whose_end_was_lost_by_a_worker_that_lives_holds_nobody_up(t
     async with served(furnished(tmp_path, [{"text": "ok"}, {"text": "ok"}])) as house:
         session = await house.session()
         await house.settled(await house.say(session))
+        # The run is over a moment before its job is.
+        await until(own_database, "select 1 from procrastinate_jobs")
         with psycopg.connect(own_database, autocommit=True) as connection:
             living = "select max(id) as id from procrastinate_workers"
             connection.execute(

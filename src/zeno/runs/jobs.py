@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import structlog
 
@@ -23,6 +23,7 @@ from zeno.stores.runs import Runs
 
 if TYPE_CHECKING:
     from procrastinate import App
+    from psycopg import AsyncConnection
 
 SWEEP = 2.0
 """How often, in seconds, what nobody has a job for is looked for, and the jobs of dead workers."""
@@ -125,7 +126,10 @@ class ProcrastinateDispatcher:
                 min_size=1,
                 max_size=CONNECTIONS,
                 timeout=STALLED,
-                kwargs=GONE | {"application_name": "zeno jobs"},
+                # No word of a job's is waited for until it is on disk. What a crash of the database takes back was never true:
+                # a job is handed out twice, which does no harm, or is still a dead worker's, which the sweep finds.
+                kwargs=GONE | {"application_name": "zeno jobs", "options": "-c synchronous_commit=off"},
+                configure=_one_by_one,
             ),
             worker_defaults={
                 "name": "zeno",
@@ -153,3 +157,8 @@ class ProcrastinateDispatcher:
             except Exception:
                 log.exception("sweep_failed")
             await asyncio.sleep(SWEEP)
+
+
+async def _one_by_one(connection: "AsyncConnection[Any]") -> None:
+    """All that procrastinate says is single statements: none needs the two journeys of a transaction around it."""
+    await connection.set_autocommit(True)
