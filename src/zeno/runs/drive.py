@@ -33,7 +33,7 @@ from zeno.core.messages import Message, TextPart
 from zeno.core.policy import Policy
 from zeno.core.ports import Answer, Delta, ToolSpec
 from zeno.core.scope import Scope
-from zeno.core.state import RunState, apply, fold
+from zeno.core.state import Held, RunState, apply, fold
 from zeno.runs.clock import now
 from zeno.runs.owner import is_dead, this_process
 from zeno.runs.pulse import HEARTBEAT, LEASE, Beat, Pulse
@@ -136,9 +136,12 @@ class Driver:
         """
         async with self._leased(run, tell) as book:
             if not book.over:
-                kit = await self.equip(run, book.lease)
-                book.tools = kit.policy.tools
+                # What has come to a run that has begun is told before anything else is made ready for it.
+                kit = None if book.seq else await self.equip(run, book.lease)
                 while not self.halting.is_set() and await self._absorb(run, kit, book):
+                    # Anew each time: a rule may have come with what was absorbed.
+                    kit = await self.equip(run, book.lease) if kit is None else await self._permitted(kit, run)
+                    book.tools = kit.policy.tools
                     await self._work(kit, book)
                 log.info("run_settled", ending=book.state.ending, steps=book.state.step, events=book.seq)
             return book.state
@@ -161,21 +164,23 @@ class Driver:
             # Also when this task is being cancelled: the next driver should not have to wait for the lease to expire.
             await asyncio.shield(self.leases.release(lease))
 
-    async def _absorb(self, run: Run, kit: Kit, book: Book) -> bool:
+    async def _absorb(self, run: Run, kit: Kit | None, book: Book) -> bool:
         """Turn the commands in the inbox into events; whether there is anything to do then.
 
         What the user says waits until the open calls have their results, and withdraws those that wait for a person.
         """
         if book.over:
             return False
-        await self.approvals.expire(now())
         pending = await self.inbox.pending(run.id)
+        if _undecided(book, pending):
+            await self.approvals.expire(now())
+            pending = await self.inbox.pending(run.id)
         if any(isinstance(command, Say) for _, command in pending) and await self._withdraw(run, book, pending):
             pending = await self.inbox.pending(run.id)
         taken = [(number, c) for number, c in pending if not (isinstance(c, Say) and book.state.open_calls)]
         # Words that have to wait are heard before the model is asked again.
         book.steered = len(taken) < len(pending)
-        events: list[Event] = [] if book.seq else [_started(run, kit)]
+        events: list[Event] = [] if book.seq or kit is None else [_started(run, kit)]
         events += [_happened(command) for _, command in taken]
         if events:
             await book.write(events, [number for number, _ in taken])
@@ -184,8 +189,7 @@ class Driver:
     async def _withdraw(self, run: Run, book: Book, pending: Pending) -> bool:
         """Words in place of a decision: an answer to a question, and a no to everything else."""
         words = "\n".join(command.text for _, command in pending if isinstance(command, Say))
-        decided = {command.approval_id for _, command in pending if isinstance(command, Decide)}
-        waiting = [held for held in book.state.held.values() if held.decision is None and held.approval_id not in decided]
+        waiting = _undecided(book, pending)
         for held in waiting:
             decision = Answered(Answer(text=words)) if held.cause == "question" else Denied(words)
             with contextlib.suppress(Conflict):
@@ -213,11 +217,9 @@ class Driver:
         """Write what the loop tells. What ends a run from outside the loop is told here as well."""
         with contextlib.suppress(CommandsWaiting):
             try:
-                going_on = True
-                while going_on:
-                    # Anew each time: a rule may have come with what was absorbed, or while the model thought.
-                    policy = await self.permit(book.run.scope, book.run.agent, kit.history)
-                    going_on = await self._tell_some(replace(kit, policy=policy), book)
+                while await self._tell_some(kit, book):
+                    # A rule may have come while the model thought.
+                    kit = await self._permitted(kit, book.run)
             except RunError as error:
                 log.warning("run_failed", code=error.code, **error.params)
                 await book.write([loop.ended(book.state, _ending(error), error.code, **error.params)])
@@ -241,6 +243,10 @@ class Driver:
                 if isinstance(item, ModelReplied) and book.state.open_calls:
                     return True
         return False
+
+    async def _permitted(self, kit: Kit, run: Run) -> Kit:
+        """The kit by the rules as they are now."""
+        return replace(kit, policy=await self.permit(run.scope, run.agent, kit.history))
 
     async def _watch(self, book: Book) -> None:
         """Return when a command in the inbox asks the run to stop, note when one brings words.
@@ -267,6 +273,12 @@ class Driver:
                 return [command for _, command in await self.inbox.pending(run_id)]
         except (StoreUnavailable, TimeoutError):
             return None
+
+
+def _undecided(book: Book, pending: Pending) -> list[Held]:
+    """What a person is still waited for about."""
+    decided = {command.approval_id for _, command in pending if isinstance(command, Decide)}
+    return [held for held in book.state.held.values() if held.decision is None and held.approval_id not in decided]
 
 
 def _ending(error: RunError) -> Ending:
