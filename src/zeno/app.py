@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import functools
 import shutil
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -11,9 +12,9 @@ from typing import Literal
 
 from zeno import __version__
 from zeno.core.agents import AgentSpec
-from zeno.core.commands import Command, Say
+from zeno.core.commands import Cancel, Command, Say
 from zeno.core.decisions import Decision
-from zeno.core.errors import ConfigError, Conflict
+from zeno.core.errors import ConfigError, Conflict, RunLost
 from zeno.core.messages import FilePart
 from zeno.core.ports import Tool
 from zeno.core.scope import Scope
@@ -176,6 +177,10 @@ class App:
         if isinstance(command, Say):
             heard(command.text)
         await self.inbox.put(run.id, command, now())
+        if isinstance(command, Cancel) and await self.runs.queued(run.id):
+            # Its turn may be a day away, if the one ahead of it waits for a person.
+            with contextlib.suppress(Conflict, RunLost), self.feed.driving(run.id):
+                await self.driver.withdraw(run, functools.partial(self.feed.publish, run.id))
         await self._wake(run.id, run.session_id)
 
     async def decide(

@@ -12,6 +12,7 @@ from tests.door import call, calls
 from tests.house import House, furnished, served
 from tests.scene import scene
 from zeno.runs.clock import now
+from zeno.runs.jobs import ProcrastinateDispatcher
 from zeno.stores.gauges import Gauges
 
 pytestmark = pytest.mark.databases
@@ -212,6 +213,26 @@ async def test_cancelling_closes_the_approvals_and_the_conversation_goes_on(tmp_
         following = await house.say(session, "good morning")
         assert (await house.settled(following, "answered"))["answer"] == "Good day."
         assert not charged(house)
+
+
+@scene
+async def test_a_run_behind_one_that_waits_is_not_due_and_is_cancelled_at_once(tmp_path: Path) -> None:
+    async with served(furnished(tmp_path, ONE, CHARGE)) as house:
+        session = await house.session()
+        first = await house.say(session)
+        await house.settled(first, "awaiting_approval")
+        second = await house.say(session, "and then this")
+        told = (await house.client.get("/metrics")).text
+        assert 'zeno_installation_runs{state="due"} 0' in told
+        assert await house.app.runs.stranded(older_than=2**50, now=now()) == []
+        if isinstance(house.app.dispatcher, ProcrastinateDispatcher):
+            assert await house.app.dispatcher.jobs.sweep(stalled_after=60, older_than=2**50, now=now()) == 0
+        assert (await house.command(second, type="cancel")).status_code == 202
+        assert (await house.report(second))["ending"] == "cancelled"
+        assert [event["type"] for event in await house.events(second)] == ["user_said", "cancel_requested", "run_ended"]
+        await house.decide((await house.waiting(first))[0]["id"], "approve")
+        await house.settled(first, "answered")
+        assert charged(house) == ["a 1"]
 
 
 @scene

@@ -150,11 +150,25 @@ class Driver:
         """End a run that cannot be driven at all, as when its model is gone from the settings."""
         async with self._leased(run, tell) as book:
             if not book.over:
-                await book.write([loop.ended(book.state, "failed", error.code, **error.params)])
+                await self._end(book, "failed", error.code, **error.params)
+
+    async def withdraw(self, run: Run, tell: Tell) -> None:
+        """End a run that was cancelled before its turn came, without waiting for it. Raises as `drive` does."""
+        async with self._leased(run, tell, in_turn=False) as book:
+            if book.seq == 0 and any(isinstance(command, Cancel) for _, command in await self.inbox.pending(run.id)):
+                await self._end(book, "cancelled", "cancelled")
+
+    async def _end(self, book: Book, ending: Ending, code: str, **params: str | int) -> None:
+        """End a run that the loop cannot end; what has come for it is told first."""
+        pending = await self.inbox.pending(book.run.id)
+        told = [_happened(command) for _, command in pending]
+        end = loop.ended(fold(told, book.state), ending, code, **params)
+        await book.write([*told, end], [number for number, _ in pending])
 
     @asynccontextmanager
-    async def _leased(self, run: Run, tell: Tell) -> AsyncIterator[Book]:
-        lease = await self.leases.take(run.id, this_process(), now=now(), duration=LEASE, is_dead=is_dead)
+    async def _leased(self, run: Run, tell: Tell, *, in_turn: bool = True) -> AsyncIterator[Book]:
+        owner = this_process()
+        lease = await self.leases.take(run.id, owner, now=now(), duration=LEASE, is_dead=is_dead, in_turn=in_turn)
         try:
             with structlog.contextvars.bound_contextvars(trace_id=run.id), self.pulse.keeping(lease) as beat:
                 book = Book(self.log, run, lease, beat, tell, witnesses=self.witnesses)

@@ -6,6 +6,7 @@ import msgspec
 from sqlalchemy import Connection, and_, exists, func, or_, select
 
 from zeno.stores.database import Database, reading
+from zeno.stores.runs import AHEAD
 from zeno.stores.tables import approvals, inbox, runs
 
 
@@ -27,12 +28,14 @@ class Gauges:
 
     @reading
     def load(self, connection: Connection, now: int) -> Load:
-        """The load at `now`, in milliseconds: due are the open runs that somebody should drive and nobody does."""
+        """The load at `now`, in milliseconds: due are the open runs that somebody should drive now and nobody does."""
         commanded = exists().where(inbox.c.run_id == runs.c.id, inbox.c.absorbed.is_(False))
         leased = and_(runs.c.lease_owner.is_not(None), runs.c.lease_until >= now)
         free = or_(runs.c.lease_owner.is_(None), runs.c.lease_until < now)
         opened = runs.c.ended_at.is_(None)
-        due = select(func.count(), func.min(runs.c.created_at)).where(opened, free, or_(runs.c.ending.is_(None), commanded))
+        due = select(func.count(), func.min(runs.c.created_at)).where(
+            opened, free, or_(runs.c.ending.is_(None), commanded), AHEAD.is_(None)
+        )
         number, oldest = connection.execute(due).one()
         driven = select(func.count()).select_from(runs).where(opened, leased)
         paused = select(func.count()).select_from(runs).where(opened, free, runs.c.ending.is_not(None), ~commanded)

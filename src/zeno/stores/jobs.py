@@ -37,6 +37,17 @@ on conflict (queueing_lock) where status = 'todo' do update set queueing_lock = 
 _OF_RUN = text(_PUT.format(due="select session_id::text from runs where id = :run"))
 _OF_SESSIONS = text(_PUT.format(due="select distinct unnest(cast(:sessions as text[])) as session_id order by 1"))
 
+# A run in which there is something to be done now: none of its session comes first.
+_DUE = """
+run.ended_at is null and run.created_at < :older_than
+and (run.ending is null or exists (select 1 from inbox where inbox.run_id = run.id and not inbox.absorbed))
+and not exists (
+    select 1 from runs as ahead
+    where ahead.session_id = run.session_id and ahead.ended_at is null
+    and (ahead.created_at, ahead.id) < (run.created_at, run.id)
+)
+"""
+
 _STALLED = text("""
 delete from procrastinate_jobs as job
 where job.queue_name = :queue and job.status = 'doing' and not exists (
@@ -48,34 +59,34 @@ returning job.lock
 
 # A worker that lives can still have lost a job: the database went away as it was to say that it was done with it, and the
 # session stays locked. One that is only slow loses nothing by this: whoever takes the session over meets its lease.
-_UNFINISHED = text("""
+_UNFINISHED = """
 delete from procrastinate_jobs as job
 where job.queue_name = :queue and job.status = 'doing' and not exists (
     select 1 from procrastinate_events as event
     where event.job_id = job.id and event.type = 'started' and event.at > now() - make_interval(secs => :limit)
 ) and exists (
     select 1 from runs as run
-    where run.session_id = job.lock and run.ended_at is null and run.created_at < :older_than
-    and (run.ending is null or exists (select 1 from inbox where inbox.run_id = run.id and not inbox.absorbed))
+    where run.session_id = job.lock and {due}
 ) and not exists (
     select 1 from runs as held
     where held.session_id = job.lock and held.ended_at is null
     and held.lease_owner is not null and held.lease_until >= :now
 )
 returning job.lock
-""")
+"""
 
-_FORGOTTEN = text("""
+_FORGOTTEN = """
 select distinct run.session_id from runs as run
-where run.ended_at is null and run.created_at < :older_than
-and (run.ending is null or exists (select 1 from inbox where inbox.run_id = run.id and not inbox.absorbed))
+where {due}
 and not exists (
     select 1 from runs as held
     where held.session_id = run.session_id and held.ended_at is null
     and held.lease_owner is not null and held.lease_until >= :now
 )
 and not exists (select 1 from procrastinate_jobs as job where job.lock = run.session_id and job.status in ('todo', 'doing'))
-""")
+"""
+
+_OF_UNFINISHED, _OF_FORGOTTEN = text(_UNFINISHED.format(due=_DUE)), text(_FORGOTTEN.format(due=_DUE))
 
 # procrastinate rings for rows that are new. A job that becomes free by another way would wait for somebody to look.
 _BELL = """
@@ -145,8 +156,8 @@ class Jobs:
             return 0
         found = set(connection.scalars(_STALLED, {"queue": QUEUE, "limit": stalled_after}))
         due = {"older_than": older_than, "now": now}
-        found |= set(connection.scalars(_UNFINISHED, {"queue": QUEUE, "limit": stalled_after} | due))
-        found |= set(connection.scalars(_FORGOTTEN, due))
+        found |= set(connection.scalars(_OF_UNFINISHED, {"queue": QUEUE, "limit": stalled_after} | due))
+        found |= set(connection.scalars(_OF_FORGOTTEN, due))
         if found:
             _put(connection, found)
         return len(found)

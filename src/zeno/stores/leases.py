@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, ScalarSelect, and_, or_, select, tuple_, update
+from sqlalchemy import Connection, and_, or_, select, update
 
 from zeno.core.errors import Conflict, NotFound
 from zeno.stores.database import Database, writing
+from zeno.stores.runs import AHEAD
 from zeno.stores.tables import runs
 
 AT_ONCE = 500
@@ -38,17 +39,18 @@ class Leases:
         now: int,
         duration: int,
         is_dead: Callable[[str], bool] = lambda _owner: False,
+        in_turn: bool = True,
     ) -> Lease:
         """Take the lease if nobody has it, it has expired, or its owner is known to be dead.
 
-        Raises `NotFound` for an unknown run, `Conflict` when another driver holds it, or when an earlier run of its session is
-        still open: runs of one conversation follow each other.
+        Raises `NotFound` for an unknown run, `Conflict` when another driver holds it, or an earlier run of its session is still
+        open and it is to be `in_turn`: runs of one conversation follow each other.
         """
-        columns = (runs.c.session_id, runs.c.epoch, runs.c.lease_owner, _OPEN_BEFORE.label("first"))
+        columns = (runs.c.session_id, runs.c.epoch, runs.c.lease_owner, AHEAD.label("first"))
         row = (connection.execute(select(*columns).where(runs.c.id == run_id))).first()
         if row is None:
             raise NotFound("run_not_found", run=run_id)
-        if row.first is not None:
+        if in_turn and row.first is not None:
             raise Conflict("session_busy", session=row.session_id, run=row.first)
         dead = row.lease_owner if row.lease_owner and is_dead(row.lease_owner) else None
         free = or_(runs.c.lease_owner.is_(None), runs.c.lease_until < now, runs.c.lease_owner == dead)
@@ -75,17 +77,6 @@ class Leases:
         """Give the lease back, if it is still held."""
         held = update(runs).where(runs.c.id == lease.run_id, runs.c.epoch == lease.epoch)
         connection.execute(held.values(lease_owner=None, lease_until=None))
-
-
-def _open_before() -> ScalarSelect[str]:
-    """An open run of the same session that was asked for before."""
-    other = runs.alias()
-    earlier = tuple_(other.c.created_at, other.c.id) < tuple_(runs.c.created_at, runs.c.id)
-    same = select(other.c.id).where(other.c.session_id == runs.c.session_id, other.c.ended_at.is_(None), earlier)
-    return same.limit(1).scalar_subquery()
-
-
-_OPEN_BEFORE = _open_before()
 
 
 def batched(leases: Sequence[Lease], size: int) -> Iterator[Sequence[Lease]]:

@@ -5,7 +5,22 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import msgspec
-from sqlalchemy import JSON, ColumnElement, Connection, Row, and_, cast, exists, insert, or_, select, type_coerce, update
+from sqlalchemy import (
+    JSON,
+    ColumnElement,
+    Connection,
+    Row,
+    ScalarSelect,
+    and_,
+    cast,
+    exists,
+    insert,
+    or_,
+    select,
+    tuple_,
+    type_coerce,
+    update,
+)
 from sqlalchemy.exc import IntegrityError
 
 from zeno.core.agents import AgentSpec
@@ -49,6 +64,17 @@ class Stranded(msgspec.Struct, frozen=True):
     session_id: str
     owner: str | None
     leased: bool
+
+
+def _ahead() -> ScalarSelect[str]:
+    other = runs.alias()
+    earlier = tuple_(other.c.created_at, other.c.id) < tuple_(runs.c.created_at, runs.c.id)
+    same = select(other.c.id).where(other.c.session_id == runs.c.session_id, other.c.ended_at.is_(None), earlier)
+    return same.limit(1).scalar_subquery()
+
+
+AHEAD = _ahead()
+"""In a query of runs: an open run of the same session that was asked for before, and has to come to its end first."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,11 +196,19 @@ class Runs:
         return (_run(row), row.ending is None or row.commanded) if row else None
 
     @reading
+    def queued(self, connection: Connection, run_id: str) -> bool:
+        """Whether a run waits for another one of its session."""
+        return connection.scalar(select(AHEAD).where(runs.c.id == run_id)) is not None
+
+    @reading
     def stranded(self, connection: Connection, *, older_than: int, now: int) -> list[Stranded]:
-        """Open runs with something to be done in them, made before `older_than`, the oldest first."""
+        """Open runs with something to be done in them now, made before `older_than`, the oldest first."""
         leased = and_(runs.c.lease_owner.is_not(None), runs.c.lease_until >= now)
         query = select(runs.c.id, runs.c.session_id, runs.c.lease_owner, leased).where(
-            runs.c.ended_at.is_(None), or_(runs.c.ending.is_(None), _COMMANDED), runs.c.created_at < older_than
+            runs.c.ended_at.is_(None),
+            or_(runs.c.ending.is_(None), _COMMANDED),
+            runs.c.created_at < older_than,
+            AHEAD.is_(None),
         )
         return [Stranded(*row) for row in connection.execute(query.order_by(runs.c.created_at))]
 
