@@ -80,6 +80,7 @@ lock:
 	uv pip compile --universal --generate-hashes --no-emit-index-url --no-header --group build pyproject.toml -o requirements.lock
 	uv pip compile --universal --generate-hashes --no-emit-index-url --no-header --group dev pyproject.toml -o requirements-dev.lock
 	uv pip compile --universal --generate-hashes --no-emit-index-url --no-header --group pyproject.toml:node -o requirements-node.lock
+	uv pip compile --universal --generate-hashes --no-emit-index-url --no-header --group pyproject.toml:otel -c requirements.lock -o requirements-otel.lock
 
 clean:
 	rm -rf $(VENV) .zeno demo build dist web/node_modules src/zeno/web

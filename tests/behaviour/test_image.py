@@ -8,8 +8,10 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 import zipfile
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
 import pytest
@@ -104,6 +106,26 @@ def test_what_is_private_or_built_here_is_not_sent() -> None:
         assert not sent(path), path
     assert sent("src/zeno/core/loop.py")
     assert sent("web/src/main.ts")
+
+
+def pins(lock: str) -> set[str]:
+    """What a lock file pins, such as `idna==3.20`. Nothing else may be in it but hashes and comments."""
+    lines = [line.removesuffix("\\").strip() for line in (ROOT / lock).read_text("utf-8").splitlines()]
+    lines = [line for line in lines if not line.startswith("#")]
+    assert all(line.startswith("--hash=sha256:") or re.match(r"[a-z0-9.-]+==\S+( ; |$)", line) for line in lines)
+    assert all(after.startswith("--hash=") for line, after in pairwise(lines) if not line.startswith("--hash="))
+    return {line.partition(" ")[0] for line in lines if not line.startswith("--hash=")}
+
+
+def test_it_installs_what_is_locked_with_the_extra_for_traces_and_what_builds_the_wheel() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    extra, groups = project["project"]["optional-dependencies"]["otel"], project["dependency-groups"]
+    assert extra == groups["otel"]
+    slim, traces = re.findall(r"--require-hashes \S+ \S+ -r (\S+)", DOCKERFILE)
+    wanted = {re.split(r"[\[<>=;]", each)[0] for each in (*project["project"]["dependencies"], *extra, *groups["build"])}
+    assert wanted <= {pin.partition("==")[0] for pin in pins(slim) | pins(traces)}
+    assert not [pin for pin in pins(slim) if pin.startswith("opentelemetry-sdk")]
+    assert pins(slim) | pins(traces) <= pins("requirements-dev.lock"), "what was tested is what is installed"
 
 
 @pytest.mark.slow
