@@ -1,6 +1,7 @@
 """What `deploy/` describes is what Zeno can do: its commands exist, its files can be read, and together they work."""
 
 import contextlib
+import ipaddress
 import json
 import os
 import re
@@ -104,6 +105,24 @@ def test_nothing_runs_as_root_or_may_write_where_it_need_not() -> None:
     assert not re.search(r"pip install|apt-get|gcc|build-essential", last)
 
 
+def address(name: str) -> str:
+    """The fixed address of a service in the network inside."""
+    return str(SERVICES[name]["networks"]["inner"]["ipv4_address"])
+
+
+def test_servers_are_asked_where_they_are_and_by_a_proxy_that_they_trust() -> None:
+    servers = {address(name) for name, service in OURS.items() if service["command"][0] == "serve"}
+    conf = (DEPLOY / "nginx.conf").read_text("utf-8")
+    # A name would be looked up once, and may lead through a network where nginx is a stranger.
+    assert set(re.findall(r"^ +server (\S+):8321 ", conf, re.MULTILINE)) == servers
+    trusted = json.loads(COMPOSE["x-zeno"]["environment"]["ZENO_SERVER__TRUSTED_PROXIES"])
+    assert trusted == [f"{address('nginx')}/32"]
+    (inside,) = COMPOSE["networks"]["inner"]["ipam"]["config"]
+    fixed = {ipaddress.ip_address(each) for each in (*servers, address("nginx"))}
+    assert all(each in ipaddress.ip_network(inside["subnet"]) for each in fixed)
+    assert not any(each in ipaddress.ip_network(inside["ip_range"]) for each in fixed), "somebody else could be given it"
+
+
 @contextmanager
 def process(command: list[str], env: dict[str, str], log: Path, here: Path) -> Iterator[subprocess.Popen[bytes]]:
     """A process for the length of the block."""
@@ -142,8 +161,8 @@ def rewritten(ports: dict[str, int], listen: int, folder: Path) -> str:
     text = (DEPLOY / "nginx.conf").read_text("utf-8").replace("/tmp/", f"{folder}/").replace("/dev/stdout", f"{folder}/access")
     text = text.replace("listen 8080;", f"listen 127.0.0.1:{listen};").replace("worker_processes auto;", "worker_processes 1;")
     for name, port in ports.items():
-        assert f"server {name}:8321 " in text
-        text = text.replace(f"server {name}:8321 ", f"server 127.0.0.1:{port} ")
+        assert f"server {address(name)}:8321 " in text
+        text = text.replace(f"server {address(name)}:8321 ", f"server 127.0.0.1:{port} ")
     return text.replace("worker_rlimit_nofile 32768;", "").replace("worker_connections 8192;", "worker_connections 512;")
 
 
