@@ -143,7 +143,7 @@ async def test_an_instance_cut_off_from_the_database_stops_before_others_take_ov
                 return int(place.rows("select lease_until from runs where id = %s", run)[0][0])
 
             # So that it has connections at hand that nobody has told it are dead.
-            assert await asyncio.gather(*(place.status(a) for _ in range(4))) == [200] * 4
+            assert await asyncio.gather(*(place.status(a, "/api/v1/runs") for _ in range(4))) == [200] * 4
             # The moment from which it may believe for longest that the run is its own.
             held = lease()
             await until(lambda: lease() != held)

@@ -88,7 +88,7 @@ def routed(app: App, figures: Metrics | None = None) -> Api:
         redirect_slashes=False,
         telemetry={"tracing": False, "metrics": False, "logs": False},
     )
-    api.state.zeno, api.state.metrics = app, figures or Metrics(app)
+    api.state.zeno, api.state.metrics, api.state.trials = app, figures or Metrics(app), health.Trials(app)
     for each in (
         sessions, history, starts, runs, approvals, rules, files, agents, models, audit, login, accounts, keys, teams, health,
         metrics,

@@ -1,6 +1,7 @@
 """Health: whether the process is up, whether it can do its work, and which version it is."""
 
 import asyncio
+import math
 import shutil
 import tempfile
 from collections.abc import Awaitable, Callable
@@ -10,9 +11,11 @@ from typing import Literal
 import msgspec
 import structlog
 from fastapi import APIRouter
+from starlette.requests import Request
 from starlette.responses import Response
 
 from zeno import __version__
+from zeno.app import App
 from zeno.server.answers import House, answer, described
 from zeno.stores.readiness import database_checks
 
@@ -21,6 +24,9 @@ LEAST_SPACE = 64 * 1024 * 1024
 
 CHECK = 5.0
 """Seconds that one check may take."""
+
+KEPT = 1.0
+"""Seconds that what was found out is told again. Anyone may ask, and the checks write to the database."""
 
 router = APIRouter(tags=["health"])
 
@@ -52,6 +58,33 @@ class SpaceShort(Exception):
     """There is hardly any room left where files are kept."""
 
 
+class Trials:
+    """What is wrong with a house. However many ask, it is found out once at a time and told for a moment."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self._alone = asyncio.Lock()
+        self._failed: tuple[str, ...] = ()
+        self._kept_until = -math.inf
+
+    async def failed(self) -> tuple[str, ...]:
+        """The names of the checks that say no."""
+        clock = asyncio.get_running_loop().time
+        async with self._alone:
+            if clock() >= self._kept_until:
+                self._failed = await self._found_out()
+                self._kept_until = clock() + KEPT
+            return self._failed
+
+    async def _found_out(self) -> tuple[str, ...]:
+        checks: dict[str, Callable[[], Awaitable[None]]] = {
+            **{f"database_{name}": check for name, check in database_checks(self._app.runs.database).items()},
+            "workspace": lambda: asyncio.to_thread(_writable, self._app.workspaces),
+        }
+        passed = await asyncio.gather(*(_passes(name, check) for name, check in checks.items()))
+        return tuple(name for name, good in zip(checks, passed, strict=True) if not good)
+
+
 _READY = described(Readiness, "Ask whether it can work", example=Readiness(True, ()), public=True)
 _READY["responses"][503] = _READY["responses"][200] | {"description": "It cannot; `failed` says why."}
 
@@ -63,14 +96,13 @@ async def alive() -> Response:
 
 
 @router.get("/readyz", **_READY)
-async def ready(app: House) -> Response:
-    """Reads and writes the database, compares its schema, writes a file. What is wrong in detail stands in the log."""
-    checks: dict[str, Callable[[], Awaitable[None]]] = {
-        **{f"database_{name}": check for name, check in database_checks(app.runs.database).items()},
-        "workspace": lambda: asyncio.to_thread(_writable, app.workspaces),
-    }
-    passed = await asyncio.gather(*(_passes(name, check) for name, check in checks.items()))
-    failed = tuple(name for name, good in zip(checks, passed, strict=True) if not good)
+async def ready(request: Request) -> Response:
+    """Reads and writes the database, compares its schema, writes a file. What is wrong in detail stands in the log.
+
+    What was found out within the last second is told again.
+    """
+    trials: Trials = request.app.state.trials
+    failed = await trials.failed()
     return answer(Readiness(not failed, failed), 503 if failed else 200)
 
 
