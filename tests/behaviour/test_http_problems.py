@@ -253,6 +253,13 @@ async def test_health_is_asked_without_a_token(door: Door) -> None:
         assert (await house.own.get("/api/v1/audit")).json()["entries"] == [], "the trial of writing leaves nothing"
 
 
+@scene
+async def test_health_and_the_page_are_asked_for_their_heads_too(door: Door) -> None:
+    async with inside(door) as house, house.caller() as anyone:
+        for path in ("/livez", "/readyz", "/"):
+            assert (await anyone.head(path)).status_code == 200, path
+
+
 @pytest.mark.one_instance
 @scene
 async def test_a_server_that_cannot_work_says_what_is_wrong(door: Door) -> None:

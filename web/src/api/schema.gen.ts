@@ -822,6 +822,8 @@ export interface paths {
         /**
          * Ask whether it can work
          * @description Reads and writes the database, compares its schema, writes a file. What is wrong in detail stands in the log.
+         *
+         *     What was found out within the last second is told again.
          */
         get: operations["ready_readyz_get"];
         put?: never;

@@ -89,12 +89,14 @@ _READY = described(Readiness, "Ask whether it can work", example=Readiness(True,
 _READY["responses"][503] = _READY["responses"][200] | {"description": "It cannot; `failed` says why."}
 
 
+@router.head("/livez", include_in_schema=False)
 @router.get("/livez", **described(Alive, "Ask whether it is up", example=Alive(True), public=True))
 async def alive() -> Response:
     """Says yes as long as it can say anything."""
     return answer(Alive(True))
 
 
+@router.head("/readyz", include_in_schema=False)
 @router.get("/readyz", **_READY)
 async def ready(request: Request) -> Response:
     """Reads and writes the database, compares its schema, writes a file. What is wrong in detail stands in the log.
