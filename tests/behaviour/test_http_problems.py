@@ -6,7 +6,7 @@ import json
 
 import pytest
 import structlog
-from sqlalchemy import Connection, Engine, event
+from sqlalchemy import Connection, Engine, event, text
 from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
@@ -154,6 +154,27 @@ async def test_a_fault_of_ours_says_nothing_but_its_number_which_the_log_explain
     number = told["instance"].removeprefix("urn:zeno:request:")
     assert number in log.getvalue()
     assert "request_broken" in log.getvalue()
+
+
+@pytest.mark.databases
+@scene
+async def test_what_the_database_refuses_is_logged_without_what_was_to_be_written(door: Door) -> None:
+    log = io.StringIO()
+    async with inside(door) as house, house.own as client:
+        only_once = text("create unique index one_title on sessions (title)")
+        await house.app.sessions.database.write(lambda connection: connection.execute(only_once))
+        assert (await client.post("/api/v1/sessions", json={"title": "hunter2"})).status_code == 201
+        structlog.configure(
+            logger_factory=structlog.PrintLoggerFactory(log),
+            processors=[structlog.processors.format_exc_info, structlog.processors.JSONRenderer()],
+        )
+        try:
+            broken = await client.post("/api/v1/sessions", json={"title": "hunter2"})
+        finally:
+            structlog.reset_defaults()
+    assert broken.status_code == 500
+    assert "INSERT INTO sessions" in log.getvalue()
+    assert "hunter2" not in broken.text + log.getvalue()
 
 
 @scene

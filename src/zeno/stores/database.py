@@ -2,6 +2,7 @@
 
 import asyncio
 import functools
+import re
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
@@ -10,8 +11,8 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 import msgspec
 from sqlalchemy import URL, Connection, Engine, create_engine, event, text
-from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, DatabaseError, InterfaceError, OperationalError
+from sqlalchemy.engine import ExceptionContext, make_url
+from sqlalchemy.exc import ArgumentError, DatabaseError, DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from zeno.core.errors import ConfigError, StoreUnavailable, WrittenByNewer
@@ -56,6 +57,8 @@ class Database:
 
     def __init__(self, engine: Engine, *, readers: int, writers: int, reading: Engine | None = None) -> None:
         self._engine, self._reading_engine = engine, reading or engine
+        for each in {self._engine, self._reading_engine}:
+            event.listen(each, "handle_error", _keep_values_out)
         self._readers = ThreadPoolExecutor(readers, "zeno-reads")
         self._writers = ThreadPoolExecutor(writers, "zeno-writes")
 
@@ -187,7 +190,9 @@ async def opened(url: str) -> AsyncIterator[Database]:
 def _sqlite(location: URL) -> Database:
     if location.database and location.database != ":memory:":
         Path(location.database).parent.mkdir(parents=True, exist_ok=True)
-    engine = create_engine(location.set(drivername="sqlite+pysqlite"), pool_reset_on_return=None, pool_size=READERS + 1)
+    engine = create_engine(
+        location.set(drivername="sqlite+pysqlite"), hide_parameters=True, pool_reset_on_return=None, pool_size=READERS + 1
+    )
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     # SQLite has one writer at a time: one thread queues them without waiting for locks of its own process.
@@ -200,6 +205,7 @@ def _postgresql(location: URL) -> Database:
         create_engine,
         location.set(drivername="postgresql+psycopg"),
         connect_args=GONE | {"application_name": "zeno", "options": waits},
+        hide_parameters=True,
         max_overflow=0,
         # The one used last has most statements prepared.
         pool_use_lifo=True,
@@ -213,6 +219,7 @@ def _mysql(location: URL) -> Database:
     engine = create_engine(
         location.set(drivername="mysql+pymysql").update_query_dict({"charset": "utf8mb4"}),
         connect_args={"connect_timeout": CONNECT, "init_command": f"set session innodb_lock_wait_timeout={LOCK}"},
+        hide_parameters=True,
         # Its own default reads what the transaction saw first, also after waiting for a lock.
         isolation_level="READ COMMITTED",
         pool_size=READERS + WRITERS,
@@ -293,6 +300,20 @@ def wait_for_turn(connection: Connection, lock: int) -> None:
     connection.execute(text(f"set local lock_timeout = '{OTHERS_AT_IT}s'"))
     connection.execute(text("select pg_advisory_xact_lock(:key)"), {"key": lock})
     connection.execute(text(f"set local lock_timeout = '{LOCK}s'"))
+
+
+def _keep_values_out(context: ExceptionContext) -> None:
+    """Cut off what a driver's message tells of rows: errors are logged, and the statement itself says enough.
+
+    What follows the first line may be a whole row. In the first one a quotation mark may begin a value, unless it is about the
+    server and the way there.
+    """
+    cause, error = context.original_exception, context.sqlalchemy_exception
+    if not isinstance(error, DBAPIError):
+        return
+    ends = "\n" if isinstance(error, (OperationalError, InterfaceError)) else "\n\"'`"
+    cause.args = tuple(re.split(f"[{ends}]", said)[0].strip() if isinstance(said, str) else said for said in cause.args)
+    error.args = (f"({type(cause).__module__}.{type(cause).__name__}) {cause}",)
 
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:
