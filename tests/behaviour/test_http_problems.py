@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Engine, event, text
 from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
-from tests.door import Door
+from tests.door import Door, call, calls
 from tests.http import Inside, inside
 from tests.scene import scene
 from zeno.core.errors import (
@@ -100,6 +100,67 @@ async def test_what_does_not_fit_is_named_and_not_repeated(door: Door) -> None:
         assert "hunter2" not in login.text
         many = (await client.post("/api/v1/runs", json={f"field{number}": 1 for number in range(100)})).json()
         assert len(many["errors"]) == 20
+
+
+ADDRESSES = {
+    "query search": "sessions?search=%00",
+    "query session": "runs?session=%00",
+    "query agent": "runs?agent=a%00b",
+    "query model": "runs?model=%00",
+    "query run": "approvals?run=%00",
+    "path session_id": "sessions/%00/history",
+    "path approval_id": "approvals/%00",
+    "path run_id": "runs/a%00/events",
+}
+
+
+@pytest.mark.databases
+@scene
+async def test_characters_that_cannot_be_kept_are_refused_where_they_stand(door: Door) -> None:
+    async with inside(door) as house, house.own as client:
+
+        async def refused(method: str, path: str, body: object = None, language: str = "en") -> str:
+            headers = {"Content-Type": "application/json", "Accept-Language": language}
+            # Escaped: a client's own encoding would not take what is tried.
+            answer = await client.request(method, f"/api/v1/{path}", content=json.dumps(body), headers=headers)
+            assert (answer.status_code, answer.json()["code"]) == (422, "request_invalid"), (path, body)
+            (fault,) = answer.json()["errors"]
+            assert fault["code"] in {"string_characters", "string_unicode"}
+            assert fault["message"] in answer.json()["detail"]
+            return f"{fault['where']} {fault['field']}"
+
+        for place, path in ADDRESSES.items():
+            assert await refused("GET", path) == place
+        for path in ("sessions/%00", "rules/%00"):
+            await refused("DELETE", path)
+        session = (await client.post("/api/v1/sessions")).json()["id"]
+        run = (await client.post("/api/v1/runs", json={"text": "what is 6*7?"})).json()["run_id"]
+        for odd in ("\0", "\ud800", "a\udfff"):
+            assert await refused("POST", "sessions", {"title": odd}, "zh") == "body title"
+            assert await refused("PATCH", f"sessions/{session}", {"title": odd}) == "body title"
+            assert await refused("POST", "runs", {"text": odd}) == "body text"
+            assert await refused("POST", "keys", {"name": odd}) == "body name"
+            assert await refused("POST", f"sessions/{session}/runs", {"text": "x", "files": [odd]}) == "body files"
+            assert await refused("POST", "rules", {"verdict": "ask", "tool": "x", "arguments": {odd: "x"}}) == "body arguments"
+            decision = {"decision": "edit", "arguments": {"to": [{"name": odd}]}}
+            command = {"type": "decide", "approval_id": "x", "decision": decision}
+            assert await refused("POST", f"runs/{run}/commands", command) == "body decide.decision.arguments"
+        assert (await client.put(f"/api/v1/sessions/{session}/files/a.json", content=b'"\\u0000"')).status_code == 201
+
+
+@pytest.mark.databases
+@scene
+async def test_what_a_model_says_and_a_tool_gives_may_hold_any_character(door: Door) -> None:
+    script = door.script(calls(call("calculate", expression="6*\0")), {"text": "a\0b"})
+    async with inside(door, model=script) as house, house.own as client:
+        done = (await client.post("/api/v1/runs?wait=1", json={"text": "go"})).json()
+    assert (done["ending"], done["answer"]) == ("answered", "a\0b")
+
+
+def test_a_problem_can_be_told_of_any_text() -> None:
+    error = NotFound("file_not_found", path="\ud800")
+    told = json.loads(bytes(problem(error, {"type": "http", "headers": []}, members={"more": "\udfff"}).body))
+    assert (told["code"], told["params"], told["more"]) == ("file_not_found", {"path": "?"}, "?")
 
 
 ERRORS = [

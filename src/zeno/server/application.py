@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute, iter_route_contexts
 from limits.aio.storage import Storage
@@ -15,6 +15,7 @@ from zeno import __version__
 from zeno.app import App
 from zeno.core.errors import ZenoError
 from zeno.server.access import AccessLog, RouteNoted
+from zeno.server.characters import check_address
 from zeno.server.limits import wrapped
 from zeno.server.metrics import Metrics
 from zeno.server.openapi import document
@@ -82,6 +83,7 @@ def routed(app: App, figures: Metrics | None = None) -> Api:
         title="Zeno",
         version=__version__,
         description=_ABOUT,
+        dependencies=[Depends(check_address)],
         openapi_tags=[{"name": name, "description": words} for name, words in _TAGS.items()],
         docs_url=None,
         redoc_url=None,

@@ -63,11 +63,9 @@ async def decided(app: App, who: Principal, approval_id: str, body: DecisionBody
 def json_text(value: dict[str, Any]) -> str:
     """An object as JSON text. Raises `Invalid` for what JSON cannot say."""
     try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
-        text.encode()
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
     except (ValueError, RecursionError):
         raise Invalid("decision_arguments", reason="not a JSON object") from None
-    return text
 
 
 def _decision(body: DecisionBody) -> Decision:

@@ -1,5 +1,6 @@
 """Problems: what went wrong, as HTTP says it (RFC 9457), in the language of the caller. It does not know what was asked."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -159,7 +160,9 @@ def _response(
         instance=f"urn:zeno:request:{connection.get(REQUEST_ID, 'unknown')}",
         errors=tuple(errors),
     )
-    content = msgspec.json.encode(msgspec.to_builtins(body) | dict(members) if members else body)
+    told = msgspec.to_builtins(msgspec.to_builtins(body) | dict(members or {}))
+    # Names and values of the caller's may hold what no encoding takes; a problem is told all the same.
+    content = json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode(errors="replace")
     return Response(content, status, {"content-language": language} | dict(headers or {}), MEDIA_TYPE)
 
 
