@@ -1,8 +1,10 @@
 """Retention: what is old goes with everything that belongs to it, and nothing else does."""
 
 import asyncio
+import contextlib
 import json
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from tests.http import HOLD
 from tests.scene import scene
 from zeno.app import App, opened
 from zeno.core.commands import Cancel
+from zeno.core.errors import RunLost
 from zeno.core.scope import LOCAL
 from zeno.runs.clock import new_id, now
 from zeno.runs.retention import DAY
@@ -89,6 +92,37 @@ async def test_an_old_conversation_goes_with_its_runs_files_and_effects_and_a_yo
         assert {path.name for path in app.workspaces.iterdir()} == {other.session_id, young.session_id}
         assert (done.audit, done.inbox) == (2, 1)
         assert await app.pruning.prune() == type(done)()
+
+
+@pytest.mark.databases
+@scene
+async def test_a_conversation_that_is_deleted_goes_with_its_effects(tmp_path: Path) -> None:
+    async with opened(settings(tmp_path)) as app:
+        gone, kept = await finished(app, "mail", danger=True), await finished(app, "mail", danger=True)
+        await app.delete_session(LOCAL, gone.session_id)
+        assert await all_of(app, effects.c.run_id) == {kept.id}
+
+
+@pytest.mark.databases
+@scene
+async def test_what_is_done_after_its_conversation_was_deleted_is_not_kept(tmp_path: Path) -> None:
+    house = settings(tmp_path)
+    held = HOLD.replace("@tool()\nasync def hold", '@tool(effect="write")\nasync def hold')
+    (tmp_path / "own.py").write_text(f"from zeno.tools.function import tool\n{held}")
+    (tmp_path / "script.jsonl").write_text('{"calls": [{"name": "hold", "arguments": {"word": "x"}}]}')
+    async with opened(house) as app:
+        run = await app.start(LOCAL, await app.agent(None, language="en-US", model=f"scripted:{tmp_path}/script.jsonl"), "go")
+        driving = asyncio.create_task(app.drive(run, lambda _: None))
+        gate = sys.modules[f"held by {tmp_path / 'own.py'}"]
+        await gate.entered.wait()
+        # As if its driver were cut off from the database.
+        expired = update(runs).values(lease_until=0)
+        await app.runs.database.write(lambda connection: connection.execute(expired))
+        await app.delete_session(LOCAL, run.session_id)
+        gate.release.set()
+        with contextlib.suppress(RunLost):
+            await driving
+        assert await all_of(app, effects.c.key) == set()
 
 
 @pytest.mark.databases

@@ -1,4 +1,7 @@
-"""The effect ledger: RESERVED before a tool may begin, then DONE, FAILED, REJECTED or UNKNOWN. Nothing is ever taken out."""
+"""The effect ledger: RESERVED before a tool may begin, then DONE, FAILED, REJECTED or UNKNOWN.
+
+Nothing is taken out of it but with the whole conversation.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -66,17 +69,24 @@ class Effects:
         body = msgspec.json.encode(result).decode()
         values = {"state": state, "result": body, "settled_at": self.now()}
         # What is done stays done, whatever a late comer says.
-        known = update(effects).where(effects.c.key == effect.key, effects.c.state != "done")
-        if (connection.execute(known.values(values))).rowcount:
+        settling = update(effects).where(effects.c.key == effect.key, effects.c.state != "done")
+        if (connection.execute(settling.values(values))).rowcount:
             return
-        if connection.scalar(select(effects.c.key).where(effects.c.key == effect.key)) is None:
+        known = select(effects.c.key).where(effects.c.key == effect.key)
+        # Of a conversation that was deleted meanwhile nothing comes back.
+        if connection.scalar(known) is None and self._epoch(connection) is not None:
             own = {"key": effect.key, "run_id": effect.run_id, "call_id": effect.call_id, "at": values["settled_at"]}
             connection.execute(insert(effects).values(values | own | {"tool": effect.tool, "digest": effect.digest}))
 
     def _held(self, connection: Connection) -> bool:
         """Whether the lease still holds. Nobody takes it before this transaction ends."""
+        return self._epoch(connection) == self.lease.epoch
+
+    def _epoch(self, connection: Connection) -> int | None:
+        """How many drivers the run has had; `None` when it was deleted. It stays so until this transaction ends."""
         epoch = select(runs.c.epoch).where(runs.c.id == self.lease.run_id).with_for_update(read=True)
-        return connection.scalar(epoch) == self.lease.epoch
+        number: int | None = connection.scalar(epoch)
+        return number
 
 
 def _entry(row: Row[Any]) -> LedgerEntry:

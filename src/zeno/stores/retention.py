@@ -12,7 +12,8 @@ import msgspec
 from sqlalchemy import ColumnElement, Connection, Table, and_, delete, exists, func, or_, select
 
 from zeno.stores.database import Database, reading, writing
-from zeno.stores.tables import audit, effects, inbox, logins, runs, sessions
+from zeno.stores.sessions import delete_sessions
+from zeno.stores.tables import audit, inbox, logins, runs, sessions
 
 AT_ONCE = 100
 """Rows that one transaction deletes at most: writers in between should not have to wait."""
@@ -68,11 +69,7 @@ class Retention:
         # Held first and asked again then: a run that began meanwhile is seen, and none can begin from here on.
         held = list(connection.scalars(found.with_for_update()))
         gone = list(connection.scalars(select(sessions.c.id).where(sessions.c.id.in_(held), _old_session(old))))
-        theirs = list(connection.scalars(select(runs.c.id).where(runs.c.session_id.in_(gone))))
-        for start in range(0, len(theirs), AT_ONCE):
-            connection.execute(delete(effects).where(effects.c.run_id.in_(theirs[start : start + AT_ONCE])))
-        connection.execute(delete(sessions).where(sessions.c.id.in_(gone)))
-        return gone, len(theirs)
+        return gone, delete_sessions(connection, gone)
 
     async def delete_rows(self, old: Old) -> dict[str, int]:
         """Delete the old rows that stand for themselves: how many of each table."""

@@ -1,5 +1,6 @@
 """Sessions: the conversations of a user, each a row of runs that share their files."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,10 @@ from sqlalchemy import Connection, Row, delete, exists, insert, or_, select, upd
 from zeno.core.errors import Conflict, NotFound
 from zeno.core.scope import Scope
 from zeno.stores.database import Database, reading, writing
-from zeno.stores.tables import runs, sessions
+from zeno.stores.tables import effects, runs, sessions
+
+AT_ONCE = 500
+"""Runs whose effects one statement deletes: databases limit its parameters."""
 
 
 class Session(msgspec.Struct, frozen=True):
@@ -84,18 +88,29 @@ class Sessions:
             runs.c.lease_owner.is_not(None),
             runs.c.lease_until >= now,
         )
-        removed = connection.execute(delete(sessions).where(*_own(scope), sessions.c.id == session_id, ~driven))
-        if removed.rowcount == 0:
-            known = connection.scalar(select(sessions.c.id).where(*_own(scope), sessions.c.id == session_id))
-            if known is None:
-                raise NotFound("session_not_found", session=session_id)
+        # Held from here on: no run of it can begin.
+        held = select(sessions.c.id).where(*_own(scope), sessions.c.id == session_id).with_for_update()
+        if connection.scalar(held) is None:
+            raise NotFound("session_not_found", session=session_id)
+        if connection.scalar(select(driven)):
             raise Conflict("session_busy", session=session_id)
+        delete_sessions(connection, [session_id])
 
     @writing
     def _change(self, connection: Connection, scope: Scope, session_id: str, values: dict[str, object]) -> None:
         changing = update(sessions).where(*_own(scope), sessions.c.id == session_id).values(values)
         if (connection.execute(changing)).rowcount == 0:
             raise NotFound("session_not_found", session=session_id)
+
+
+def delete_sessions(connection: Connection, session_ids: Sequence[str]) -> int:
+    """Delete conversations with all they hold, as part of a transaction that holds their rows: how many runs they had."""
+    theirs = list(connection.scalars(select(runs.c.id).where(runs.c.session_id.in_(session_ids))))
+    connection.execute(delete(sessions).where(sessions.c.id.in_(session_ids)))
+    # After the runs: whoever drives one writes no effect from then on.
+    for start in range(0, len(theirs), AT_ONCE):
+        connection.execute(delete(effects).where(effects.c.run_id.in_(theirs[start : start + AT_ONCE])))
+    return len(theirs)
 
 
 def _own(scope: Scope) -> tuple[Any, Any]:

@@ -123,7 +123,7 @@ effects = Table(
     Column("settled_at", BigInteger),
     Index("ix_effects_run_id", "run_id"),
 )
-"""The ledger: the primary key is the promise that no effect happens twice. It outlives the runs that it tells of."""
+"""The ledger: the primary key is the promise that no effect happens twice. It goes with the conversation that it tells of."""
 
 rules = Table(
     "rules",
