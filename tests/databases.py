@@ -21,17 +21,21 @@ THREE = "three instances"
 """PostgreSQL, and Redis where there is one, with three instances of which any may get a request."""
 
 
+LATIN = "mariadb in latin1"
+"""MariaDB, and a database whose own character set holds few characters."""
+
+
 @contextmanager
 def database(kind: str) -> Iterator[str | None]:
     """A fresh database for the length of the block."""
     if kind == "sqlite":
         yield None
         return
-    mysql = kind == "mariadb"
+    mysql = kind in ("mariadb", LATIN)
     server = make_url(mariadb_url() if mysql else postgres_url())
     admin = _admin(server)
     name = f"zeno_{secrets.token_hex(6)}"
-    letters, force = (" character set utf8mb4", "") if mysql else ("", " with (force)")
+    letters, force = (f" character set {'latin1' if kind == LATIN else 'utf8mb4'}", "") if mysql else ("", " with (force)")
     try:
         with admin.connect() as connection:
             connection.execute(text(f"create database {name}{letters}"))

@@ -4,6 +4,7 @@ import sys
 
 import pytest
 
+from tests.databases import LATIN
 from tests.door import Door, call, calls
 from tests.http import HOLD, inside
 from tests.scene import scene
@@ -75,6 +76,25 @@ async def test_conversations_are_found_by_their_title_and_by_what_was_asked(door
         assert await found("6*7") == ["what is 6*7?"]
         assert await found("道对") == []
         assert await found("0%") == ["100% 渠道_对比"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("own_database", [LATIN], indirect=True)
+@pytest.mark.one_instance
+@scene
+async def test_what_a_database_takes_for_letters_makes_no_difference(door: Door) -> None:
+    async with inside(door) as house, house.own as client:
+        session = (await client.post("/api/v1/sessions", json={"title": "Sales 销售 🙂"})).json()
+        assert session["title"] == "Sales 销售 🙂"
+        assert (await client.get(f"/api/v1/sessions/{session['id']}")).json() == session
+        assert (await client.get(f"/api/v1/sessions/{session['id'].upper()}")).status_code == 404
+        for key in ("abc", "ABC"):
+            body, headers = {"text": f"what is 6*7? {key}"}, {"Idempotency-Key": key}
+            started = await client.post(f"/api/v1/sessions/{session['id']}/runs?wait=1", json=body, headers=headers)
+            assert started.status_code == 200, started.text
+        for words in ("SALES", "销售", "🙂"):
+            found = (await client.get("/api/v1/sessions", params={"search": words})).json()["sessions"]
+            assert [each["id"] for each in found] == [session["id"]], words
 
 
 @scene

@@ -20,6 +20,7 @@ def upgrade() -> None:
     _make_records()
     _make_accounts()
     _make_credentials()
+    _state_letters()
 
 
 def _add_scopes() -> None:
@@ -177,3 +178,26 @@ def _make_credentials() -> None:
         sa.UniqueConstraint("hash", name="uq_api_keys_hash"),
     )
     op.create_index("ix_api_keys_user_id", "api_keys", ["user_id", "team_id"])
+
+
+def _state_letters() -> None:
+    """Have MySQL and MariaDB keep every character, and tell texts apart that differ in case, as all other databases do.
+
+    What such a database does by itself is up to whoever made it.
+    """
+    if op.get_context().dialect.name != "mysql":
+        return
+    tables = (
+        "sessions", "runs", "events", "inbox", "approvals", "effects", "rules", "audit", "users", "teams", "members", "logins",
+        "api_keys",
+    )  # fmt: skip
+    inspector = sa.inspect(op.get_bind())
+    keys = [(table, key) for table in tables for key in inspector.get_foreign_keys(table)]
+    # Columns that refer to each other cannot be of two kinds, not even for a moment.
+    for table, key in keys:
+        op.drop_constraint(str(key["name"]), table, type_="foreignkey")
+    for table in tables:
+        op.execute(f"alter table {table} convert to character set utf8mb4 collate utf8mb4_bin")
+    for table, key in keys:
+        columns = key["constrained_columns"], key["referred_columns"]
+        op.create_foreign_key(key["name"], table, key["referred_table"], *columns, ondelete="CASCADE")
