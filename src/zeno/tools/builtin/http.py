@@ -1,10 +1,14 @@
-"""Requests to web addresses, through the address guard. Knows methods, headers and redirects; bodies are read next door."""
+"""Requests to web addresses, through the address guard. Knows methods and headers; bodies are read next door.
+
+A call is one request to one address: a redirect is told and not followed, because rules, people and the guard against what
+others wrote judge a call by its address, and the next one may be one that they forbid.
+"""
 
 import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Literal
@@ -25,7 +29,6 @@ if TYPE_CHECKING:
 
 Method = Literal["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"]
 
-MOST_REDIRECTS = 5
 MOST_BYTES = 10 * 1024 * 1024
 _MOST_HEADER_CHARACTERS = 16_384
 _CHANGING = {"POST", "PUT", "PATCH", "DELETE"}
@@ -34,9 +37,8 @@ _OURS = re.compile(
     r"host|content-length|transfer-encoding|connection|keep-alive|te|trailer|upgrade|expect|accept-encoding|proxy-.*", re.I
 )
 """Headers that describe the connection, which is not the caller's."""
-_SECRET = re.compile(r".*(?:auth|cookie|token|secret|session|passw|credential|signature|api[-_]?key).*", re.I)
 _NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
-_TOLD = ("location", "last-modified", "etag", "retry-after", "www-authenticate", "allow", "link", "content-disposition")
+_TOLD = ("last-modified", "etag", "retry-after", "www-authenticate", "allow", "link", "content-disposition")
 _SENT = "http11.send_request_headers.started"
 
 
@@ -50,15 +52,10 @@ class _Request:
 
 @dataclass(kw_only=True)
 class _Exchange:
-    """One call: its requests, one redirect after the other, and how far it has come.
-
-    `sent` says that the last request left for its server, `answered` that one which may change something was answered.
-    """
+    """How far a request has come: `sent` says that it left for its server. `deadline` is a time of the event loop."""
 
     deadline: float
-    past: list[str] = field(default_factory=list)
     sent: bool = False
-    answered: bool = False
 
     async def trace(self, event: str, _info: object) -> None:
         """Listens to the connection."""
@@ -91,8 +88,8 @@ def http_request_tool(
         """Send an HTTP request to a public web address and return its answer: status, headers and body.
 
         Use it to read a web page or to call a web API. HTML comes back as text, JSON in lines, files are saved in the folder
-        downloads. Up to 5 redirects are followed. Internal addresses are refused. A changing request (POST, PUT, PATCH,
-        DELETE) is not sent again when its fate is unknown.
+        downloads. A redirect is not followed: call again with the address that it leads to. Internal addresses are refused.
+        A changing request (POST, PUT, PATCH, DELETE) is not sent again when its fate is unknown.
 
         Args:
             url: The whole address, beginning with https:// or http://.
@@ -109,8 +106,12 @@ def http_request_tool(
         exchange = _Exchange(deadline=asyncio.get_running_loop().time() + seconds)
         guarded = transport or GuardedTransport(exceptions=exceptions)
         own = {"User-Agent": "zeno", "traceparent": traceparent(ctx.run_id)}
-        async with AsyncClient(transport=guarded, headers=own, trust_env=False, timeout=seconds) as client:
-            return await _followed(client, request, exchange, most_bytes, ctx)
+        async with (
+            AsyncClient(transport=guarded, headers=own, trust_env=False, timeout=seconds) as client,
+            aclosing(await _sent(client, request, exchange)) as response,
+        ):
+            content = await read_body(response, most_bytes, exchange.deadline)
+            return await in_thread(partial(_output, request, response, content, ctx), "http")
 
     @http_request.verified_by
     async def verify(arguments: dict[str, Any], _ctx: ToolContext) -> ToolOutput | None:
@@ -122,35 +123,12 @@ def http_request_tool(
     return http_request
 
 
-async def _followed(
-    client: "AsyncClient", request: _Request, exchange: _Exchange, most_bytes: int, ctx: ToolContext
-) -> ToolOutput:
-    """The answer to the request, or to the one that it leads to."""
-    first = request
-    while True:
-        try:
-            response = await _sent(client, request, exchange)
-            async with aclosing(response):
-                if response.status_code not in _REDIRECTS or "location" not in response.headers:
-                    body = await read_body(response, most_bytes, exchange.deadline)
-                    return await in_thread(partial(_output, first, request, response, body, exchange, ctx), "http")
-                request = _redirected(request, response, exchange)
-        except EffectUnknown:
-            raise
-        except ToolFailed as failure:
-            if not exchange.answered:
-                raise
-            # Something has been changed already, so this call has not failed.
-            return ToolOutput("\n".join([*exchange.past, f"That redirect was not followed. {failure.message}"]))
-
-
 async def _sent(client: "AsyncClient", request: _Request, exchange: _Exchange) -> "Response":
     """Raises `ToolFailed` when nothing can have been changed, and `EffectUnknown`."""
     from httpx2 import HTTPError
 
     from zeno.tools.egress import Refused
 
-    exchange.sent = False
     try:
         async with asyncio.timeout_at(exchange.deadline):
             message = client.build_request(
@@ -160,7 +138,7 @@ async def _sent(client: "AsyncClient", request: _Request, exchange: _Exchange) -
                 content=request.body or None,
                 extensions={"trace": exchange.trace},
             )
-            response = await client.send(message, stream=True, follow_redirects=False)
+            return await client.send(message, stream=True, follow_redirects=False)
     except Refused as refusal:
         raise ToolFailed(
             f"{request.url.host} was not asked: {refusal.reason} Nothing was sent. Use a public address; the operator can "
@@ -169,8 +147,6 @@ async def _sent(client: "AsyncClient", request: _Request, exchange: _Exchange) -
         ) from None
     except (HTTPError, TimeoutError) as error:
         raise _lost(request, exchange, error) from None
-    exchange.answered |= request.method in _CHANGING
-    return response
 
 
 def _lost(request: _Request, exchange: _Exchange, error: Exception) -> ToolFailed:
@@ -188,32 +164,6 @@ def _lost(request: _Request, exchange: _Exchange, error: Exception) -> ToolFaile
             code="no_answer",
         )
     return ToolFailed(f"{where} got no answer ({reason}). Try again later.", code="no_answer")
-
-
-def _redirected(request: _Request, response: "Response", exchange: _Exchange) -> _Request:
-    """The next request, by the rules that browsers follow. Raises `ToolFailed` when it is not to be made."""
-    from httpx2 import InvalidURL
-
-    answered = f"{request.method} {_shown(request.url)} answered {_status(response)}, redirecting"
-    try:
-        url = request.url.join(response.headers["location"])
-    except InvalidURL:
-        exchange.past.append(f"{answered}.")
-        raise ToolFailed(f"{answered} to something that is not an address.", code="bad_redirect") from None
-    exchange.past.append(f"{answered} to {_shown(url)}.")
-    if len(exchange.past) > MOST_REDIRECTS:
-        raise ToolFailed(f"{request.url.host} redirected more than {MOST_REDIRECTS} times.", code="too_many_redirects")
-    if request.url.scheme == "https" and url.scheme == "http":
-        raise ToolFailed(f"{_shown(url)} is not encrypted, although {request.url.host} is.", code="insecure_redirect")
-    headers = dict(request.headers)
-    if (url.scheme, url.host, url.port) != (request.url.scheme, request.url.host, request.url.port):
-        headers = {name: told for name, told in headers.items() if not _SECRET.fullmatch(name)}
-    following = replace(request, url=url, headers=headers)
-    becomes_get = request.method == "POST" if response.status_code in (301, 302) else request.method not in ("GET", "HEAD")
-    if response.status_code in (301, 302, 303) and becomes_get:
-        kept = {name: told for name, told in headers.items() if not name.lower().startswith("content-")}
-        following = replace(following, method="GET", headers=kept, body=b"")
-    return following
 
 
 def _checked(method: str, url: str, headers: dict[str, str], body: str) -> _Request:
@@ -251,18 +201,17 @@ def _type_of(content: bytes) -> str:
     return "application/json"
 
 
-def _output(
-    first: _Request, last: _Request, response: "Response", body: Body, exchange: _Exchange, ctx: ToolContext
-) -> ToolOutput:
+def _output(request: _Request, response: "Response", body: Body, ctx: ToolContext) -> ToolOutput:
     """What the model reads: the conclusion, then what came from outside, marked as such."""
     content_type = re.sub(r"[^\w.+/-].*", "", response.headers.get("content-type", ""))[:100] or "no type"
-    said = f"{last.method} {_shown(last.url)} answered {_status(response)}, {content_type}, {_size(len(body.content))}."
-    if first is not last:
-        said += f" It was reached over {len(exchange.past)} redirect{'s' if len(exchange.past) > 1 else ''}:"
+    size = _size(len(body.content))
+    lines = [f"{request.method} {_shown(request.url)} answered {_status(response)}, {content_type}, {size}."]
     told = [f"{name}: {response.headers[name][:300]}" for name in _TOLD if name in response.headers]
+    if response.status_code in _REDIRECTS and "location" in response.headers:
+        lines.append(_how_to_go_on(request, response.status_code))
+        told.insert(0, f"location: {_location(request, response)}")
     text = text_of(body.content, response.headers.get("content-type", "")) if body.content else ""
     file: FilePart | None = None
-    lines = [said, *exchange.past]
     if text is None and body.ended == "whole":
         try:
             file = saved(ctx.workspace, response, body.content)
@@ -275,8 +224,29 @@ def _output(
         lines.append(f"The body {why}; " + ("this is its beginning." if text else "it was not saved."))
     outside = "\n".join([*told, *(["", text] if text else [])]).strip()
     return ToolOutput(
-        "\n".join([*lines, *([marked(outside, last.url.host)] if outside else [])]), files=(file,) if file else ()
+        "\n".join([*lines, *([marked(outside, request.url.host)] if outside else [])]), files=(file,) if file else ()
     )
+
+
+def _how_to_go_on(request: _Request, status: int) -> str:
+    """What to do about a redirect, by the rules that browsers follow."""
+    becomes_get = request.method == "POST" if status in (301, 302) else status == 303 and request.method != "HEAD"
+    method = "GET without a body" if becomes_get else request.method
+    return (
+        f"It redirects to the location below, which was not asked, because each address is judged by itself. To go on, call "
+        f"http_request again with that address and {method}; send no secret of {request.url.host} to another host."
+    )
+
+
+def _location(request: _Request, response: "Response") -> str:
+    """Where a redirect leads, as a whole address if it is one."""
+    from httpx2 import InvalidURL
+
+    location: str = response.headers["location"]
+    try:
+        return str(request.url.join(location))
+    except InvalidURL:
+        return location
 
 
 def _status(response: "Response") -> str:
