@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from zeno.core import dispatch
 from zeno.core.actions import AskModel, Await, CallTools, CloseCalls, Finish, RequestApprovals
-from zeno.core.arguments import canonical
+from zeno.core.arguments import canonical, digest
 from zeno.core.decide import decide
 from zeno.core.endings import Ending
 from zeno.core.errors import ModelUnavailable
@@ -29,6 +29,9 @@ Told = AsyncGenerator[Event | Delta, None]
 
 MOST_ATTEMPTS = 2
 """How often one step asks the model, when its reply breaks off after some of it was shown."""
+
+LONGEST_CALL_ID = 80
+"""Characters of a model's id of a call; what tells two of the same id apart comes on top."""
 
 
 async def run(state: RunState, kit: Kit) -> Told:
@@ -150,9 +153,20 @@ def _with_unique_ids(message: Message, state: RunState, step: int) -> Message:
     seen = {call.id for earlier in state.messages for call in earlier.calls}
     parts: list[Part] = []
     for number, part in enumerate(message.parts):
-        if isinstance(part, ToolCall) and (not part.id or part.id in seen):
-            parts.append(replace(part, id=f"{part.id or 'call'}_{step}_{number}"))
+        if isinstance(part, ToolCall):
+            call_id = _short(part.id or f"call_{step}_{number}")
+            while call_id in seen:
+                call_id += f"_{step}_{number}"
+            seen.add(call_id)
+            parts.append(replace(part, id=call_id))
         else:
             parts.append(part)
-        seen.update(call.id for call in parts[-1:] if isinstance(call, ToolCall))
     return replace(message, parts=tuple(parts))
+
+
+def _short(call_id: str) -> str:
+    """An id that every database can keep: of a longer or unprintable one the beginning, and a digest that tells it apart."""
+    if len(call_id) <= LONGEST_CALL_ID and call_id.isprintable():
+        return call_id
+    head = "".join(sign for sign in call_id if sign.isprintable())
+    return f"{head[: LONGEST_CALL_ID - 17]}_{digest(call_id)}"
