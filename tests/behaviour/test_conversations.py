@@ -28,6 +28,16 @@ async def wait_for_gate(name: str, ctx: ToolContext) -> str:
         await asyncio.sleep(0.01)
     return f"{name} is there"
 '''
+RECITE = '''
+@tool(volatile=True)
+def recite(word: str) -> str:
+    """Recite. Use in tests.
+
+    Args:
+        word: What.
+    """
+    return word * 50_000
+'''
 WAITING = calls(call("wait_for_gate", name="gate"))
 
 
@@ -53,6 +63,17 @@ async def test_a_second_message_waits_its_turn(tmp_path: Path) -> None:
         await house.settled(second, "answered")
         ended = (await house.report(first))["ended_at"]
         assert ended <= (await house.events(second))[0]["at"]
+
+
+@scene
+async def test_long_results_of_two_runs_lie_side_by_side_although_their_calls_have_the_same_id(tmp_path: Path) -> None:
+    script = [reply for word in "ab" for reply in (calls({**call("recite", word=word), "id": "call_0"}), {"text": "Done."})]
+    async with served(furnished(tmp_path, script, RECITE)) as house:
+        session = await house.session()
+        for _ in range(2):
+            await house.settled(await house.say(session), "answered")
+        kept = (house.app.workspaces / session / "results").iterdir()
+        assert sorted(path.read_text() for path in kept) == ["a" * 50_000, "b" * 50_000]
 
 
 @scene

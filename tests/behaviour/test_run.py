@@ -1,6 +1,7 @@
 """A run, from the sentence to its ending, with a scripted model."""
 
 import json
+import re
 import time
 
 import pytest
@@ -251,22 +252,53 @@ def test_repeated_call_ids_are_told_apart(door: Door) -> None:
     assert outcome.code == 0
 
 
-def test_a_long_result_is_capped_and_stays_readable(door: Door) -> None:
-    door.with_tools('''
-@tool()
-def recite() -> str:
+RECITE = '''
+@tool(effect="write")
+def recite(ctx: ToolContext) -> str:
     """Recite. Use in tests."""
+    with (ctx.workspace / "recited").open("a") as book:
+        book.write("once ")
     return "begin " + "x" * 50_000 + " end"
-''')
+
+
+@tool(effect="write")
+def link_out(ctx: ToolContext) -> str:
+    """Make the folder of results a link that leads out. Use in tests."""
+    (ctx.workspace / "results").symlink_to("/tmp")
+    return "linked"
+'''
+
+
+@pytest.mark.parametrize("call_id", ["call_1", "functions.recite:0", "../" * 20])
+def test_a_long_result_is_capped_and_stays_readable(door: Door, call_id: str) -> None:
+    door.with_tools(RECITE)
     door.env["ZENO_TOOLS__RESULT_CHARACTERS"] = "1000"
-    script = door.script(
-        calls(call("recite")), calls(call("read_file", path="results/call_1_1.txt")), {"text": "ok", "expect": ["left out"]}
-    )
-    first, second = door.run("go", "--model", script).of("tool_finished")
-    assert len(first["result"]["text"]) < 1300
-    assert "begin" in first["result"]["text"]
-    assert " end" in first["result"]["text"]
-    assert second["result"]["outcome"] == "done"
+    script = door.script(calls({**call("recite"), "id": call_id}), {"text": "ok", "expect": ["left out"]})
+    (finished,) = door.run("go", "--model", script).of("tool_finished")
+    text = finished["result"]["text"]
+    assert len(text) < 1300
+    assert text.startswith("begin")
+    assert " end" in text
+    (workspace,) = (door.home / "workspaces").iterdir()
+    (path,) = re.findall("the whole text is in the file (results/[^/ ]+) ", text)
+    assert (workspace / path).read_text() == "begin " + "x" * 50_000 + " end"
+
+
+def test_what_was_done_is_done_although_its_long_result_cannot_be_kept(door: Door) -> None:
+    door.with_tools(RECITE)
+    door.env["ZENO_TOOLS__RESULT_CHARACTERS"] = "1000"
+    (door.here / "results").write_text("no folder")
+    script = door.script(calls(call("recite")), calls(call("recite")), {"text": "ok", "expect": ["could not be kept"]})
+    outcome = door.run("go", "--model", script, "--file", "results")
+    assert [(each["result"]["outcome"], each["code"]) for each in outcome.of("tool_finished")] == [
+        ("done", ""),
+        ("done", "already_done"),
+    ], outcome.err
+    (workspace,) = (door.home / "workspaces").iterdir()
+    assert ((workspace / "recited").read_text(), (workspace / "results").read_text()) == ("once ", "no folder")
+    script = door.script(calls(call("link_out")), calls(call("recite")), {"text": "ok"}, name="second.jsonl")
+    linked = door.run("go", "--model", script)
+    assert [each["result"]["outcome"] for each in linked.of("tool_finished")] == ["done", "done"], linked.err
 
 
 def test_scripts_are_strict(door: Door) -> None:

@@ -4,11 +4,11 @@ import asyncio
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
+from zeno.core.arguments import digest
 from zeno.core.errors import EffectUnknown, ToolFailed
 from zeno.core.ports import Tool, ToolContext, ToolOutput, ToolSpec
 from zeno.tools.workspace import confined, replacing
@@ -94,7 +94,10 @@ class FailuresAsText(Wrapper):
 
 @dataclass(frozen=True, kw_only=True)
 class LengthCapped(Wrapper):
-    """Keeps at most `characters` of a result in front of the model; the whole text stays readable in the workspace."""
+    """Keeps at most `characters` of a result in front of the model; the whole text stays readable in the workspace.
+
+    Where it cannot be kept, the call was carried out all the same: what is left out is lost, and the model is told.
+    """
 
     characters: int
 
@@ -102,12 +105,9 @@ class LengthCapped(Wrapper):
         output = await self.tool.call(args, ctx)
         if len(output.text) <= self.characters:
             return output
-        path = f"results/{re.sub(r'[^A-Za-z0-9-]', '_', ctx.call_id)}.txt"
-        target = confined(ctx.workspace, path)
-        await asyncio.to_thread(_keep, target, output.text)
         head, tail = output.text[: self.characters * 3 // 4], output.text[-self.characters // 4 :]
-        left_out = len(output.text) - len(head) - len(tail)
-        note = f"\n[… {left_out} characters left out; the whole text is in the file {path} …]\n"
+        kept = await asyncio.to_thread(_kept, output.text, ctx)
+        note = f"\n[… {len(output.text) - len(head) - len(tail)} characters left out; {kept} …]\n"
         return replace(output, text=head + note + tail)
 
 
@@ -128,6 +128,15 @@ def guarded(tool: Tool, *, seconds: float, characters: int, now: Callable[[], st
     return Stamped(tool=LengthCapped(tool=limited, characters=characters), now=now)
 
 
-def _keep(target: Path, text: str) -> None:
-    with replacing(target) as draft:
-        draft.write_text(text, "utf-8", errors="replace")
+def _kept(text: str, ctx: ToolContext) -> str:
+    """Keep a whole result, and say where: the runs of a conversation share a workspace and may number their calls alike."""
+    name = re.sub(r"[^A-Za-z0-9-]", "_", ctx.call_id)
+    if name != ctx.call_id:
+        name += f"_{digest(ctx.call_id)}"
+    path = f"results/{ctx.run_id[:12]}-{name}.txt"
+    try:
+        with replacing(confined(ctx.workspace, path)) as draft:
+            draft.write_text(text, "utf-8", errors="replace")
+    except (OSError, ToolFailed) as error:
+        return f"the whole text could not be kept ({error.strerror if isinstance(error, OSError) else error.code})"
+    return f"the whole text is in the file {path}"
