@@ -89,14 +89,14 @@ async def test_a_call_waits_for_consent_and_is_then_done_once(tmp_path: Path) ->
 async def test_ids_of_calls_that_no_column_takes_are_cut_and_stay_apart(tmp_path: Path) -> None:
     ids = ["x" * 300 + "a", "x" * 300 + "b", "nul\x00"]
     wanted = [{**call("charge", account=name, amount=1), "id": own} for name, own in zip("abc", ids, strict=True)]
-    again = {**call("look", place="p"), "id": ids[0]}
-    async with served(furnished(tmp_path, [calls(*wanted), calls(again), {"text": "Done."}], CHARGE)) as house:
+    again, nothing = {**call("look", place="p"), "id": ids[0]}, call("nul\x00")
+    async with served(furnished(tmp_path, [calls(*wanted), calls(again, nothing), {"text": "Done."}], CHARGE)) as house:
         run, waiting = await paused(house)
         for approval in waiting:
             await house.decide(approval["id"], "approve")
         await house.settled(run, "answered")
         told = [event["result"]["call_id"] for event in await house.of(run, "tool_finished")]
-        assert len(set(told)) == 4
+        assert len(set(told)) == 5
         assert all(len(each) <= 100 and each.isprintable() for each in told)
         assert sorted(charged(house)) == ["a 1", "b 1", "c 1"]
 

@@ -244,6 +244,26 @@ async def test_what_a_run_produces_can_be_downloaded(door: Door) -> None:
         assert back.content.startswith(b"\x89PNG")
 
 
+@scene
+async def test_what_was_done_to_files_is_in_the_audit_refused_or_not(door: Door) -> None:
+    async with inside(door) as house, house.own as client:
+        files, directory = await _session(house, client)
+        for method, name in (("PUT", "a.txt"), ("PUT", "a.txt"), ("GET", "a.txt"), ("DELETE", "a.txt"), ("GET", "a.txt")):
+            await client.request(method, f"{files}/{name}")
+        await client.put(f"{files}/a%00b")
+        await client.get("/api/v1/sessions/elsewhere/files/a.txt")
+        lines = (await client.get("/api/v1/audit")).json()["entries"]
+        assert [(each["action"], each["target"], each["decision"], each["result"]) for each in reversed(lines)] == [
+            ("file_uploaded", f"{directory.name}/a.txt", "", "done"),
+            ("file_uploaded", f"{directory.name}/a.txt", "refused", "file_exists"),
+            ("file_downloaded", f"{directory.name}/a.txt", "", "done"),
+            ("file_removed", f"{directory.name}/a.txt", "", "done"),
+            ("file_downloaded", f"{directory.name}/a.txt", "refused", "file_not_found"),
+            ("file_uploaded", f"{directory.name}/a\ufffdb", "refused", "path_invalid"),
+            ("file_downloaded", "elsewhere/a.txt", "refused", "session_not_found"),
+        ]
+
+
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
 def test_files_of_a_conversation_that_is_not_there_are_not_found(door: Door, method: str) -> None:
     @scene

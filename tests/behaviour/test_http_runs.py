@@ -176,6 +176,9 @@ async def test_a_run_is_cancelled_and_hears_nothing_afterwards(door: Door) -> No
         for body in ({"type": "cancel"}, {"type": "say", "text": "wait"}):
             late = await client.post(commands, json=body)
             assert (late.status_code, late.json()["code"]) == (409, "run_ended"), body
+        lines = (await client.get(f"/api/v1/audit?run={run}")).json()["entries"]
+        told = [(each["decision"], each["result"]) for each in lines if each["action"] == "run_cancelled"]
+        assert told == [("refused", "run_ended"), ("", "done")]
 
 
 @scene

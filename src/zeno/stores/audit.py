@@ -83,6 +83,11 @@ def put_line(
     run_id: str = "",
 ) -> None:
     """Add a line as part of a transaction."""
-    own = {"team_id": scope.team, "user_id": scope.user, "at": at, "action": action[:64], "target": target[:255]}
-    more = {"run_id": run_id, "call_id": "", "effect": "", "digest": "", "decision": decision[:48], "result": result[:64]}
-    connection.execute(insert(audit).values(own | more))
+    own = {"team_id": scope.team, "user_id": scope.user, "at": at, "action": action[:64], "target": fitting(target)}
+    more = {"run_id": fitting(run_id, 32), "call_id": "", "effect": "", "digest": "", "decision": decision[:48]}
+    connection.execute(insert(audit).values(own | more | {"result": result[:64]}))
+
+
+def fitting(text: str, most: int = 255) -> str:
+    """What somebody named, which may be anything, as a column takes it."""
+    return text[:most].replace("\x00", "\ufffd")

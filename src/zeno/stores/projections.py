@@ -13,6 +13,7 @@ from zeno.core.events import (
     ToolFinished,
     UserSaid,
 )
+from zeno.stores.audit import fitting
 from zeno.stores.tables import approvals, audit, inbox, runs
 
 
@@ -84,7 +85,7 @@ def _audit(connection: Connection, run_id: str, event: ToolFinished, at: int) ->
     values = {
         "at": at,
         "action": "tool",
-        "target": result.name[:255],
+        "target": fitting(result.name),
         "run_id": run_id,
         "call_id": result.call_id[:200],
         "effect": event.effect,

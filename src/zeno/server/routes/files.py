@@ -14,6 +14,7 @@ from zeno.core.messages import FilePart
 from zeno.core.scope import Scope
 from zeno.runs.start import workspace
 from zeno.server.answers import House, answer, described, nothing
+from zeno.server.audited import audited
 from zeno.server.auth import Reader, Runner
 from zeno.server.session_files import FileSent, SessionFile, found, listing, part, place, received, removed, shown
 
@@ -65,31 +66,34 @@ async def upload(
     overwrite: Annotated[bool, Query(description="Replace a file of this name.")] = False,
 ) -> Response:
     """The body is the file. What is there stays, unless it is to be replaced and no run is on that could need it."""
-    directory = await _directory(app, who.scope, session_id)
-    target = await asyncio.to_thread(place, directory, path)
-    replaces = overwrite and await asyncio.to_thread(target.exists)
-    if replaces:
-        await _refuse_while_open(app, who.scope, session_id)
-    await received(target, request.stream(), most=app.settings.server.max_upload, overwrite=replaces)
+    async with audited(app, who, "file_uploaded", f"{session_id}/{path}"):
+        directory = await _directory(app, who.scope, session_id)
+        target = await asyncio.to_thread(place, directory, path)
+        replaces = overwrite and await asyncio.to_thread(target.exists)
+        if replaces:
+            await _refuse_while_open(app, who.scope, session_id)
+        await received(target, request.stream(), most=app.settings.server.max_upload, overwrite=replaces)
     return answer(await asyncio.to_thread(shown, directory, target), 200 if replaces else 201)
 
 
 @router.get("/{path:path}", **_DOWNLOAD)
 async def download(app: House, who: Reader, session_id: str, path: FilePath) -> Response:
     """The file as it is. Pictures may be shown, everything else is something to save."""
-    directory = await _directory(app, who.scope, session_id)
-    file = await asyncio.to_thread(found, directory, path)
-    reference: FilePart = await asyncio.to_thread(part, directory, path)
+    async with audited(app, who, "file_downloaded", f"{session_id}/{path}"):
+        directory = await _directory(app, who.scope, session_id)
+        file = await asyncio.to_thread(found, directory, path)
+        reference: FilePart = await asyncio.to_thread(part, directory, path)
     return FileSent(file, reference.media_type)
 
 
 @router.delete("/{path:path}", **described(None, "Remove a file", status=204, problems=(404, 409)))
 async def remove(app: House, who: Runner, session_id: str, path: FilePath) -> Response:
     """Not while a run is on that could need it."""
-    directory = await _directory(app, who.scope, session_id)
-    file = await asyncio.to_thread(found, directory, path)
-    await _refuse_while_open(app, who.scope, session_id)
-    await asyncio.to_thread(removed, file)
+    async with audited(app, who, "file_removed", f"{session_id}/{path}"):
+        directory = await _directory(app, who.scope, session_id)
+        file = await asyncio.to_thread(found, directory, path)
+        await _refuse_while_open(app, who.scope, session_id)
+        await asyncio.to_thread(removed, file)
     return nothing()
 
 

@@ -16,6 +16,7 @@ from zeno.runs.frames import whole
 from zeno.runs.start import LONGEST_TASK
 from zeno.runs.steps import Step
 from zeno.server.answers import House, answer, described, paged
+from zeno.server.audited import audited
 from zeno.server.auth import Principal, Reader, note_refusal, still_known
 from zeno.server.bodies import Body
 from zeno.server.deciding import DecisionBody, decided
@@ -180,8 +181,9 @@ async def command(app: House, who: Reader, request: Request, run_id: str, body: 
     await _need(request, app, who, "decide" if isinstance(told, DecideBody) else "run")
     match told:
         case CancelBody():
-            run = await run_of(app, who.scope, run_id)
-            await app.send(who.scope, run.id, Cancel())
+            async with audited(app, who, "run_cancelled", run_id=run_id):
+                run = await run_of(app, who.scope, run_id)
+                await app.send(who.scope, run.id, Cancel())
         case SayBody(text=text):
             run = await run_of(app, who.scope, run_id)
             await app.send(who.scope, run.id, Say(text))
