@@ -2,7 +2,7 @@ import { createPinia } from 'pinia'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createApp, nextTick, type App } from 'vue'
 
-import type { Approval, ApprovalForm } from '@/api/types'
+import type { Approval, ApprovalForm, Passage } from '@/api/types'
 import ApprovalCard from '@/components/approvals/ApprovalCard.vue'
 import { i18n } from '@/i18n'
 import { useInbox } from '@/stores/inbox'
@@ -11,6 +11,16 @@ const PARAMETERS = {
   type: 'object',
   properties: { to: { type: 'string' }, text: { type: 'string' }, copies: { type: 'integer', maximum: 9 } },
   required: ['to', 'text'],
+}
+
+/** A page that has markup, empty lines and a character that turns the reading direction. */
+const PASSAGE: Passage = {
+  argument: 'to',
+  tool: 'browse',
+  call_id: 'b',
+  before: 'far away\n<b>Hours</b>\r\n \n\n  9 to 5\n[write](javascript:x)\nto\u2067 ',
+  found: 'ann@example.com',
+  after: '  soon\n1\n\n2\n3\n4',
 }
 
 function waiting(change: Partial<Approval> = {}): Approval {
@@ -25,6 +35,7 @@ function waiting(change: Partial<Approval> = {}): Approval {
     arguments: '{"text":"gr\\u202eeetings","to":"ann@example.com"}',
     definition: 'd',
     cause: 'danger',
+    passage: null,
     approver: 'owner',
     requested_at: Date.now(),
     expires_at: Date.now() + 3_600_000,
@@ -136,6 +147,49 @@ describe('the card of an approval', () => {
     expect(find('deceiving').textContent).toContain('1')
     expect(find('touches').textContent).toContain('ann@example.com')
     expect(find('cause').textContent).toBe('it acts on the world outside')
+    expect(root.querySelector('[data-test="passage"]')).toBeNull()
+  })
+
+  it.each([
+    ['en-US', 'text that others wrote', 'from others’ text'],
+    ['zh-CN', '他人所写', '取自他人'],
+  ] as const)(
+    'shows whose words an argument is made of, before the decision and after it: %s',
+    async (language, words, tag) => {
+      i18n.global.locale.value = language
+      new Server(waiting({ cause: 'untrusted', passage: PASSAGE }))
+      mount()
+      const note = await there('passage')
+      expect(note.compareDocumentPosition(find('arguments'))).toBe(Node.DOCUMENT_POSITION_FOLLOWING)
+      const caption = note.querySelector('figcaption')?.textContent
+      for (const part of [words, 'to', 'browse']) expect(caption).toContain(part)
+      expect(find('cause').textContent).toContain(words)
+      expect(find('argument-to').textContent).toContain(tag)
+      expect(find('argument-text').classList).not.toContain('taken')
+      await approve()
+      await there('outcome')
+      expect(find('passage').closest('details')).not.toBeNull()
+      expect(find('found').textContent).toContain('ann@example.com')
+      expect(find('argument-to').classList).toContain('taken')
+    },
+  )
+
+  it('quotes that text as text, line by line, and marks what was taken', async () => {
+    new Server(waiting({ cause: 'rule', passage: PASSAGE }))
+    mount()
+    const quote = (await there('passage')).querySelector('blockquote')
+    const [before, found, after] = [...(quote?.querySelectorAll('bdi') ?? [])].map((each) => each.textContent)
+    expect(before).toMatch(/^<b>Hours<\/b>\n9 to 5\n\[write\]\(javascript:x\)\ntoU\+2067/)
+    expect(found).toBe('ann@example.com')
+    expect(quote?.querySelector('mark')?.textContent).toContain(found)
+    expect(after).toBe('  soon\n1\n2\n3')
+    expect(quote?.querySelector('a, b, .space')).toBeNull()
+  })
+
+  it('begins and ends the quotation where the text does', async () => {
+    new Server(waiting({ cause: 'untrusted', passage: { ...PASSAGE, before: '', after: '' } }))
+    mount()
+    expect((await there('passage')).querySelectorAll('bdi')).toHaveLength(3)
   })
 
   it('does not take a tap that came with it for a decision, and has no button in focus', async () => {
@@ -233,12 +287,13 @@ describe('the card of an approval', () => {
     expect((await there('tool-changed')).textContent).toContain('changed since')
   })
 
-  it('spells out the rule before it is kept, and that it permits nothing else', async () => {
-    const server = new Server(waiting())
+  it.each(['danger', 'untrusted'])('spells out the rule before it is kept, and what it permits: %s', async (cause) => {
+    const server = new Server(waiting({ cause }))
     mount()
     ;(await there('always')).click()
     expect((await there('always-rule')).textContent).toContain('ann@example.com')
     expect(find('always-rule').textContent).toContain('no other arguments')
+    expect(root.textContent).toContain('also where these values come from text that others wrote')
     await until(() => !isOff('always-confirm'))
     find('always-confirm').click()
     await there('outcome')

@@ -35,6 +35,7 @@ export const approvals = area(
       unreadable: 'The arguments cannot be read. This is their text:',
       changed: 'changed',
       removed: 'left out',
+      taken: 'from others’ text',
       unfold: 'Show all of it ({count} characters)',
       fold: 'Show less',
       empty: 'empty text',
@@ -51,6 +52,10 @@ export const approvals = area(
       blank: 'unusual space',
       tab: 'tab',
       space: 'space',
+    },
+    passage: {
+      caption: '{argument} was taken from text that others wrote. In a result of {tool} it says:',
+      found: 'Taken from here: ',
     },
     touches: {
       title: 'It names',
@@ -76,7 +81,8 @@ export const approvals = area(
       editNothing: 'Nothing is changed yet.',
       editChanged: 'Changed: {names}',
       alwaysTitle: 'From now on, without asking:',
-      alwaysWhere: 'It counts for your own runs. You can remove it under Settings, Rules.',
+      alwaysWhere:
+        'It counts for your own runs, also where these values come from text that others wrote. You can remove it under Settings, Rules.',
       alwaysConfirm: 'Approve, and never ask again for this',
       sending: 'Sending the decision…',
     },
@@ -206,6 +212,7 @@ export const approvals = area(
       unreadable: '参数无法解析，原文如下：',
       changed: '已修改',
       removed: '已去掉',
+      taken: '取自他人',
       unfold: '显示全部（{count} 个字符）',
       fold: '收起',
       empty: '空文本',
@@ -221,6 +228,10 @@ export const approvals = area(
       blank: '特殊空格',
       tab: '制表符',
       space: '空格',
+    },
+    passage: {
+      caption: '{argument} 取自他人所写的内容。{tool} 的结果中写道：',
+      found: '取自此处：',
     },
     touches: {
       title: '涉及对象',
@@ -246,7 +257,7 @@ export const approvals = area(
       editNothing: '还没有改动。',
       editChanged: '已修改：{names}',
       alwaysTitle: '今后不再询问：',
-      alwaysWhere: '只对你自己的运行有效，可在“设置 → 规则”中移除。',
+      alwaysWhere: '只对你自己的运行有效；即使这些值取自他人所写的内容，也不再询问。可在“设置 → 规则”中移除。',
       alwaysConfirm: '批准，以后不再询问',
       sending: '正在提交决定…',
     },

@@ -43,7 +43,8 @@ export const rules = area(
       ask: 'Always ask',
       askMore: 'You are asked each time, also about what would need no word. Beats “never ask”.',
       allow: 'Never ask',
-      allowMore: 'Such a call is carried out without a question, even if it acts outside.',
+      allowMore:
+        'Such a call is carried out without a question, even if it acts outside. Only what it takes from text that others wrote is asked about all the same, unless the rule names that argument.',
       tool: 'Tool',
       ownPattern: 'Several tools, by a pattern…',
       pattern: 'Pattern of tools’ names',
@@ -66,7 +67,7 @@ export const rules = area(
     },
     trial: {
       title: 'Try it out',
-      intro: 'What would become of a call? Nothing is carried out.',
+      intro: 'What would become of a call whose values you said yourself? Nothing is carried out.',
       tool: 'Tool',
       agent: 'Agent',
       anyAgent: 'the usual one',
@@ -178,7 +179,7 @@ export const rules = area(
       ask: '总是询问',
       askMore: '每次都会问你，包括本来不需要同意的操作。优先于“不再询问”。',
       allow: '不再询问',
-      allowMore: '这样的调用会直接执行，即使它影响对话以外的事物。',
+      allowMore: '这样的调用会直接执行，即使它影响对话以外的事物。但取自他人所写内容的参数仍会询问，除非规则写明了该参数。',
       tool: '工具',
       ownPattern: '用通配符指定多个工具…',
       pattern: '工具名称的通配符',
@@ -200,7 +201,7 @@ export const rules = area(
     },
     trial: {
       title: '试一试',
-      intro: '某个调用会被怎样处理？这里不会真正执行。',
+      intro: '如果参数值是你自己说的，某个调用会被怎样处理？这里不会真正执行。',
       tool: '工具',
       agent: '智能体',
       anyAgent: '默认的智能体',
