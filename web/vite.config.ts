@@ -18,5 +18,5 @@ export default defineConfig({
   build: { outDir: '../src/zeno/web', emptyOutDir: true, target: 'es2022', manifest: true, chunkSizeWarningLimit: 2000 },
   // Another server than the usual one, for `npx vite`: ZENO_API.
   server: { proxy: { '/api': { target: process.env['ZENO_API'] ?? 'http://127.0.0.1:8321', changeOrigin: false } } },
-  test: { environment: 'jsdom', include: ['tests/**/*.test.ts'] },
+  test: { environment: 'jsdom', include: ['tests/**/*.test.ts'], testTimeout: 30_000 },
 })

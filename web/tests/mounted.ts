@@ -31,9 +31,9 @@ export function mounted(component: Component, properties: Record<string, unknown
   }
 }
 
-/** Wait until something holds; fails after two seconds. */
+/** Wait until something holds. The bound is for what never comes, also on a machine with much else to do. */
 export async function until(holds: () => boolean): Promise<void> {
-  const end = Date.now() + 2_000
+  const end = Date.now() + 20_000
   while (!holds()) {
     if (Date.now() > end) throw new Error('it never came to be')
     await new Promise((resolve) => setTimeout(resolve, 10))

@@ -27,7 +27,7 @@ class DecisionBody(Body):
     """A decision: `edit` comes with `arguments`, `answer` with an `answer`.
 
     `always` keeps a rule as well, so that a call of this tool with exactly these arguments is not asked about again; it goes
-    with `approve` and `edit` of a call that is asked about because the tool is dangerous.
+    with `approve` and `edit` of a call that is asked about because the tool is dangerous or an argument is others' words.
     """
 
     decision: Literal["approve", "edit", "deny", "answer"]
