@@ -239,7 +239,7 @@ class Settings(BaseSettings):
     webhook_url: str | None = Field(None, description="Told by POST of every call that waits for a decision.")
     webhook_secret: SecretStr = Field(SecretStr(""), description="Signs what is posted there (HMAC-SHA256).")
     worker_metrics_port: int | None = Field(
-        None, ge=1, le=65535, description="Where `zeno worker` tells its metrics, to everyone who reaches the port."
+        None, ge=1, le=65535, description="Where `zeno worker` tells anyone its metrics, and at `/livez` whether it lives."
     )
     otel_endpoint: str | None = Field(
         None, description="Where traces go (OTLP over HTTP), such as http://collector:4318/v1/traces; needs zeno-agent[otel]."

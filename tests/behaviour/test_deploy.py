@@ -123,6 +123,18 @@ def test_servers_are_asked_where_they_are_and_by_a_proxy_that_they_trust() -> No
     assert not any(each in ipaddress.ip_network(inside["ip_range"]) for each in fixed), "somebody else could be given it"
 
 
+def test_workers_are_asked_whether_they_live_where_they_say_so() -> None:
+    for service in OURS.values():
+        if service["command"][0] == "worker":
+            port = service["environment"]["ZENO_WORKER_METRICS_PORT"]
+            assert f"'http://127.0.0.1:{port}/livez'" in service["healthcheck"]["test"][-1]
+    (config,) = [document["data"] for document in MANIFESTS if document["kind"] == "ConfigMap"]
+    ports = {port["name"]: port["containerPort"] for container in containers() for port in container["ports"]}
+    assert ports["metrics"] == int(config["ZENO_WORKER_METRICS_PORT"])
+    for container in containers():
+        assert container["livenessProbe"]["httpGet"] == {"path": "/livez", "port": container["ports"][0]["name"]}
+
+
 @contextmanager
 def process(command: list[str], env: dict[str, str], log: Path, here: Path) -> Iterator[subprocess.Popen[bytes]]:
     """A process for the length of the block."""

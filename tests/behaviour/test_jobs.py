@@ -5,12 +5,14 @@ import itertools
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import psycopg
 import pytest
 
@@ -18,6 +20,7 @@ from tests.door import ZENO, Door, call, calls
 from tests.house import House, furnished, served
 from tests.http import Server, serving
 from tests.scene import BOUND, scene
+from tests.with_services import quiet_port
 from zeno.core.commands import Cancel
 from zeno.runs.clock import now
 from zeno.runs.jobs import ProcrastinateDispatcher
@@ -97,9 +100,9 @@ def bell(door: Door, tmp_path: Path) -> Path:
     return tmp_path / "bell"
 
 
-def ring_with(door: Door, bell: Path, effect: str) -> None:
-    """Give the house the tool that waits for the bell."""
-    door.with_tools(f"BELL = {str(bell)!r}\n" + TOOLS.replace("EFFECT", effect))
+def ring_with(door: Door, bell: Path, effect: str, kind: str = "def") -> None:
+    """Give the house the tool that waits for the bell: in a thread, or as `async def` with the event loop stopped."""
+    door.with_tools(f"BELL = {str(bell)!r}\n" + TOOLS.replace("EFFECT", effect).replace("def dawdle", f"{kind} dawdle"))
     door.env["ZENO_MODEL"] = door.script(calls(call("dawdle", word="!")), {"text": "Finished."})
 
 
@@ -128,6 +131,39 @@ def test_what_a_server_is_asked_a_worker_drives(door: Door, answering: Server, o
     assert f'"trace_id": "{run}"' in worker.log.read_text()
     assert "run_settled" not in answering.log.read_text()
     assert rows(own_database, "select 1 from procrastinate_jobs") == []
+
+
+def said(port: int, path: str) -> int:
+    """The status that a worker answers with; 0 where there is nobody."""
+    try:
+        return httpx2.get(f"http://127.0.0.1:{port}{path}", timeout=BOUND, trust_env=False).status_code
+    except httpx2.TransportError:
+        return 0
+
+
+def lives(port: int, status: int) -> None:
+    """Return when a worker that is asked whether it lives answers with this status."""
+    deadline = time.monotonic() + BOUND
+    while said(port, "/livez") != status:
+        assert time.monotonic() < deadline, f"it never said {status}"
+        time.sleep(0.02)
+
+
+def test_a_worker_whose_loop_stands_still_says_that_it_does_not_live(door: Door, bell: Path, own_database: str) -> None:
+    ring_with(door, bell, "read", kind="async def")
+    port = quiet_port()
+    door.env |= {"ZENO_DATABASE_URL": own_database, "ZENO_WORKER": "false", "ZENO_WORKER_METRICS_PORT": str(port)}
+    with serving(door) as server, working(door):
+        lives(port, 200)
+        server.run("go")
+        assert bell.read_text() == "at it"
+        lives(port, 503)
+        assert said(port, "/metrics") == 200
+        with bell.open("w"):
+            # Should another attempt have to be made, nothing stops it.
+            bell.unlink()
+            bell.write_text("go on")
+        lives(port, 200)
 
 
 def test_a_killed_worker_is_replaced(door: Door, bell: Path, own_database: str) -> None:

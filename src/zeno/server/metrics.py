@@ -4,12 +4,14 @@ Knows records and the house, and nothing of who reads the figures. Names of mode
 """
 
 import asyncio
+import threading
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 import structlog
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, start_http_server
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, make_wsgi_app, start_http_server
 from prometheus_client.process_collector import ProcessCollector
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.types import Scope
@@ -36,6 +38,9 @@ ASKING = 2.0
 
 TICK = 0.5
 """How often, in seconds, the lag of the event loop is measured."""
+
+LIVE = 3.0
+"""Seconds within which the event loop of a process that lives does what it is asked to."""
 
 MODEL_SECONDS = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 320, 640)
 TOOL_SECONDS = (0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
@@ -178,12 +183,14 @@ class Metrics:
     async def exposed(self, host: str, port: int) -> AsyncIterator[int]:
         """Tell the figures of this process alone at a port of their own, which is given, to everyone who reaches it.
 
-        For a process that answers nobody else. Raises `ConfigError` when the port cannot be had.
+        `/livez` there says whether its event loop still turns: the port itself is answered by threads, whatever becomes of the
+        loop. For a process that answers nobody else. Raises `ConfigError` when the port cannot be had.
         """
         try:
             server, thread = start_http_server(port, host, self.registry)
         except OSError as error:
             raise ConfigError("address_unavailable", host=host, port=port, reason=error.strerror or "") from None
+        server.set_app(_with_life(make_wsgi_app(self.registry), asyncio.get_running_loop()))
         try:
             async with self.measuring():
                 yield server.server_port
@@ -216,6 +223,20 @@ class Metrics:
 
     def _gauge(self, name: str, meaning: str) -> Gauge:
         return Gauge(name, meaning, registry=self.registry)
+
+
+def _with_life(figures: WSGIApplication, loop: asyncio.AbstractEventLoop) -> WSGIApplication:
+    """The figures, and at `/livez` 200 or, when the loop does nothing any more, 503."""
+
+    def answered(environ: WSGIEnvironment, start: StartResponse) -> Iterable[bytes]:
+        if environ["PATH_INFO"] != "/livez":
+            return figures(environ, start)
+        turned = threading.Event()
+        loop.call_soon_threadsafe(turned.set)
+        start("200 OK" if turned.wait(LIVE) else "503 Service Unavailable", [("content-length", "0")])
+        return ()
+
+    return answered
 
 
 def following(request: Scope) -> AbstractContextManager[None]:
