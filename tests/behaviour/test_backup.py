@@ -3,6 +3,7 @@
 import asyncio
 import io
 import json
+import subprocess
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from sqlalchemy import Connection, select
 
 from tests.databases import database
-from tests.door import Door, call, calls
+from tests.door import ZENO, Door, call, calls
 from tests.http import HOLD
 from zeno.app import App, opened
 from zeno.core.events import RunEnded
@@ -91,6 +92,15 @@ def test_everything_is_brought_back_and_a_paused_run_goes_on(door: Door, tmp_pat
     files = [path for path in (other.home / "workspaces").rglob("*") if path.is_file()]
     assert [(path.name, path.read_text("utf-8")) for path in files] == [("报告.txt", "kept")]
     approves(other, run)
+
+
+def test_a_backup_is_brought_back_from_standard_input(door: Door, tmp_path: Path) -> None:
+    paused_house(door)
+    assert door.zeno("backup", tmp_path / "zeno.tar.gz").code == 0
+    other = moved(door, tmp_path / "other")
+    with subprocess.Popen(["cat", tmp_path / "zeno.tar.gz"], stdout=subprocess.PIPE) as piped:
+        subprocess.run([ZENO, "restore", "/dev/stdin"], stdin=piped.stdout, env=other.environment(), cwd=other.here, check=True)
+    assert rows(other.home, None) == rows(door.home, None)
 
 
 @pytest.mark.parametrize("kind", OTHERS)

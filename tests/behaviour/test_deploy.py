@@ -76,6 +76,26 @@ def test_the_commands_exist(door: Door, command: tuple[str, ...]) -> None:
     assert outcome.code == 0, outcome.err
 
 
+def told() -> list[list[str]]:
+    """The words of Zeno's commands in the readme, each after the options of what runs it in a container."""
+    lines = re.findall(
+        r"^    (?:docker compose|kubectl .*) (?:run|exec) (.*)$", (DEPLOY / "README.md").read_text("utf-8"), re.MULTILINE
+    )
+    return [re.split(r" +# | < ", line)[0].split() for line in lines]
+
+
+def test_the_commands_of_the_readme_exist_and_run_as_the_user_who_may_read_everything(door: Door) -> None:
+    commands = [words[next(at for at, word in enumerate(words) if "worker" in word) + 1 :] for words in told()]
+    own = [[word for word in words if word not in ("--", "zeno")] for words in commands if words[0] != "rm"]
+    assert {"backup", "restore", "users", "doctor"} <= {words[0] for words in own}
+    for words in own:
+        assert door.zeno(*words, "--help").code == 0, words
+    # Of another user, models that were saved on the page and their keys are hidden.
+    assert not [words for words in told() if "--user" in words or "-u" in words]
+    (saved,) = [words[-1] for words in own if words[0] == "backup"]
+    assert saved.startswith(f"{OURS['worker-1']['volumes'][0].partition(':')[2]}/")
+
+
 @pytest.mark.parametrize("name", sorted(variables()))
 def test_the_variables_are_settings(name: str) -> None:
     if name == "ZENO_TOKEN":
