@@ -22,6 +22,7 @@ from zeno.core.state import RunState
 from zeno.furnishing import models_of, price_of, rules_of, tools_of
 from zeno.models.discovery import local_model
 from zeno.models.registry import Models
+from zeno.private import keep_private
 from zeno.runs.bells import Bells, LocalBells
 from zeno.runs.clock import new_id, now
 from zeno.runs.cost import Price
@@ -35,7 +36,7 @@ from zeno.runs.retention import Kept, Pruning
 from zeno.runs.start import heard, start, taken_along, workspace
 from zeno.runs.telemetry import Telemetry, telling
 from zeno.runs.webhook import Webhook
-from zeno.settings import AgentSettings, Settings
+from zeno.settings import USUAL_HOME, AgentSettings, Settings
 from zeno.stores.accounts import Accounts
 from zeno.stores.approvals import Approval, Approvals
 from zeno.stores.audit import Audit
@@ -225,6 +226,7 @@ async def opened(settings: Settings, *, serving: bool = False) -> AsyncIterator[
 
     Raises `ConfigError` when it cannot be put together.
     """
+    await asyncio.to_thread(_make_home, settings.home)
     url = settings.database_url or f"sqlite:///{settings.home / 'zeno.db'}"
     async with database_opened(url) as database, AsyncExitStack() as closing:
         models = models_of(settings, closing, strict=not serving)
@@ -264,6 +266,20 @@ async def opened(settings: Settings, *, serving: bool = False) -> AsyncIterator[
             if settings.worker:
                 await closing.enter_async_context(app.pruning.daily())
         yield app
+
+
+def _make_home(home: Path) -> None:
+    """Make the directories of the house, which nobody else on the machine looks into.
+
+    Who may enter a home that the operator named and made is for the operator to say; that of one user is that user's. Whether
+    they can be written to is found out by whoever has to.
+    """
+    with contextlib.suppress(OSError):
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if home == Path(USUAL_HOME).expanduser():
+            keep_private(home)
+        (home / "workspaces").mkdir(exist_ok=True)
+    keep_private(home / "workspaces")
 
 
 def _preparation(settings: Settings, database: Database, models: Models) -> Preparation:

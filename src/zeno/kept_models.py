@@ -30,7 +30,7 @@ def kept(home: Path) -> Entries:
 
 def keep(home: Path, entries: Mapping[str, Mapping[str, Any]]) -> None:
     """Put this in the place of what was saved: all of it or, when something fails, nothing. Raises `OSError`."""
-    home.mkdir(parents=True, exist_ok=True)
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
     # The draft is its owner's alone from the beginning.
     draft, name = tempfile.mkstemp(prefix=f".{FILE}-", dir=home)
     try:

@@ -15,6 +15,8 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from zeno.core.errors import ConfigError
 from zeno.kept_models import FILE, Entries, kept
 
+USUAL_HOME = "~/.zeno"
+
 
 class RuleSettings(BaseModel):
     """What is to be done with calls that match: `[[rules]]`. `deny` beats `ask`, `ask` beats `allow`."""
@@ -201,7 +203,7 @@ class PageSource(PydanticBaseSettingsSource):
 
     def __call__(self) -> dict[str, Any]:
         """What was saved. Raises `ValueError` when the file is damaged."""
-        home = Path(self.current_state.get("home") or "~/.zeno").expanduser()
+        home = Path(self.current_state.get("home") or USUAL_HOME).expanduser()
         # Values and not tables, which would be mixed with what another source says of the name.
         return {"models": page_models(kept(home))}
 
@@ -211,7 +213,7 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="ZENO_", env_nested_delimiter="__", extra="forbid")
 
-    home: Path = Field(Path("~/.zeno"), description="Where the database and the files of runs are kept.")
+    home: Path = Field(Path(USUAL_HOME), description="Where the database and the files of runs are kept.")
     database_url: str | None = Field(
         None, description="`postgresql://...` for several instances, `mariadb://...` for one; empty: a SQLite file in the home."
     )
@@ -272,7 +274,7 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Variables first, then the file in the working directory, the one in the home directory, and what the page saved."""
-        home = Path(os.environ.get("ZENO_HOME") or "~/.zeno").expanduser()
+        home = Path(os.environ.get("ZENO_HOME") or USUAL_HOME).expanduser()
         files = [path for path in (Path("zeno.toml"), home / "zeno.toml") if path.is_file()]
         tables = (TomlConfigSettingsSource(settings_cls, path) for path in files)
         return (init_settings, env_settings, *tables, PageSource(settings_cls))

@@ -33,7 +33,7 @@ class Profiles:
 
     def put(self, key: str, profile: Profile) -> None:
         """Keep what was found."""
-        self._path.parent.mkdir(parents=True, exist_ok=True)
+        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         draft = self._path.with_suffix(".part")
         draft.write_bytes(msgspec.json.format(msgspec.json.encode({**self._read(), key: profile})))
         draft.replace(self._path)

@@ -67,7 +67,7 @@ def local_token(settings: Settings) -> str:
 
 def _place(path: Path, token: str) -> None:
     """Write the file whole, readable by its owner only, unless another process has done so meanwhile."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     draft = path.with_name(f".{TOKEN_FILE}-{new_id()}")
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         file.write(token + "\n")

@@ -1,6 +1,7 @@
 """The database: one engine, opened and migrated once, and the two kinds of transaction that stores use."""
 
 import asyncio
+import contextlib
 import functools
 import re
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
@@ -16,6 +17,7 @@ from sqlalchemy.exc import ArgumentError, DatabaseError, DBAPIError, InterfaceEr
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from zeno.core.errors import ConfigError, StoreUnavailable, WrittenByNewer
+from zeno.private import keep_private
 from zeno.stores.migrations import HEAD, OLDEST
 
 P = ParamSpec("P")
@@ -188,8 +190,8 @@ async def opened(url: str) -> AsyncIterator[Database]:
 
 
 def _sqlite(location: URL) -> Database:
-    if location.database and location.database != ":memory:":
-        Path(location.database).parent.mkdir(parents=True, exist_ok=True)
+    if location.database and not location.database.startswith((":memory:", "file:")):
+        _make_private(Path(location.database))
     engine = create_engine(
         location.set(drivername="sqlite+pysqlite"), hide_parameters=True, pool_reset_on_return=None, pool_size=READERS + 1
     )
@@ -197,6 +199,15 @@ def _sqlite(location: URL) -> Database:
     event.listen(engine, "begin", _begin_sqlite)
     # SQLite has one writer at a time: one thread queues them without waiting for locks of its own process.
     return Database(engine, readers=READERS, writers=1)
+
+
+def _make_private(file: Path) -> None:
+    """See to it that there is a file for SQLite, which gives those that it puts beside it the same rights."""
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with contextlib.suppress(OSError):
+        file.touch()
+    for each in (file, *(file.with_name(file.name + ending) for ending in ("-wal", "-shm"))):
+        keep_private(each)
 
 
 def _postgresql(location: URL) -> Database:
