@@ -185,10 +185,11 @@ class App:
         await self._wake(run.id, run.session_id)
 
     async def decide(
-        self, scope: Scope, approval_id: str, decision: Decision, *, admin: bool = False, always: bool = False
+        self, scope: Scope | None, approval_id: str, decision: Decision, *, admin: bool = False, always: bool = False
     ) -> tuple[Approval, bool]:
         """Decide about a call: the approval as it is then, and whether this was the decision that counted.
 
+        A scope of `None` is for whoever runs the installation.
         With `always` a rule is kept as well, which spares the next question about the same. Raises `NotFound`, `Invalid` for
         arguments or an answer that do not fit, `Conflict` when it was decided otherwise.
         """

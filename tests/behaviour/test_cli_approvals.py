@@ -9,6 +9,8 @@ import subprocess
 import pytest
 
 from tests.door import ZENO, Door, call, calls
+from tests.http import inside
+from tests.scene import scene
 
 MAIL = '''
 @tool(effect="danger")
@@ -76,6 +78,43 @@ def test_deciding_twice_does_nothing_more_and_otherwise_is_refused(door: Door) -
     assert door.zeno("approve", f"{run}.1").code == 0
     other = door.zeno("deny", f"{run}.1", lang="zh-CN")
     assert (other.code, "此前已有不同的决定" in other.err) == (2, True)
+    assert sent(door) == ["a@b.c"]
+
+
+def test_whoever_runs_the_installation_sees_and_decides_what_waits_in_any_team(door: Door) -> None:
+    door.with_tools(MAIL)
+    door.env |= {"ZENO_SERVER__AUTH": "team"}
+    for name, more in (("ada", ["--team", "law"]), ("eve", ["--team", "law", "--admin"])):
+        assert door.zeno("users", "add", name, *more, stdin="correct horse battery").code == 0
+    rights = {"ada": "read,run", "eve": "read,admin"}
+    ada, eve = (door.zeno("keys", "add", "ci", "--user", name, "--rights", own).out.strip() for name, own in rights.items())
+    team = {"model": door.script(*STORY), "server": {"auth": "team"}}
+
+    @scene
+    async def begun() -> None:
+        async with inside(door, **team) as house, house.caller(ada) as client:
+            report = (await client.post("/api/v1/runs?wait=1", json={"text": "mail"})).json()
+            assert report["ending"] == "awaiting_approval"
+
+    begun()
+    (waiting,) = json.loads(door.zeno("approvals", "--json").out)
+    assert (waiting["tool"], waiting["user"], waiting["team"]) == ("send_mail", "ada", "law")
+    assert "ada" in door.zeno("approvals").out
+    run = waiting["run_id"]
+    decided = door.zeno("approve", run[:8])
+    assert (decided.code, decided.out, "decided for ada (law)" in decided.err) == (0, "", True)
+    assert not sent(door), "the run is the server's"
+
+    @scene
+    async def gone_on() -> None:
+        async with inside(door, **team) as house, house.caller(ada) as client, house.caller(eve) as admin:
+            await client.get(f"/api/v1/runs/{run}/events")
+            assert (await client.get(f"/api/v1/runs/{run}")).json()["answer"] == "Done."
+            lines = (await admin.get(f"/api/v1/audit?run={run}")).json()["entries"]
+            (line,) = [line for line in lines if line["action"] == "decide"]
+            assert (line["user_id"], line["target"], line["result"]) == ("local", "send_mail", "approve")
+
+    gone_on()
     assert sent(door) == ["a@b.c"]
 
 

@@ -1,7 +1,11 @@
-"""`zeno approvals`, `approve`, `deny` and `answer`: what waits for a person's word, and the word."""
+"""`zeno approvals`, `approve`, `deny` and `answer`: what waits for a person's word, and the word.
+
+They are for whoever runs the installation, who may give it in place of any of its users.
+"""
 
 import asyncio
 import sys
+from collections.abc import Sequence
 
 import msgspec
 from rich.console import Console
@@ -26,19 +30,23 @@ def show_approvals(requested: str | None, *, as_json: bool) -> int:
 
     async def work(app: App, language: str) -> int:
         await app.approvals.expire(now())
-        waiting = await app.approvals.listed(LOCAL, admin=True)
+        waiting = await app.approvals.listed(None)
+        owners = await _owners(app, waiting)
         if as_json:
-            sys.stdout.write(msgspec.json.encode(waiting).decode() + "\n")
+            told = [msgspec.to_builtins(each) | dict(zip(("user", "team"), owners[each.id], strict=True)) for each in waiting]
+            sys.stdout.write(msgspec.json.encode(told).decode() + "\n")
             return 0
         table = Table(box=None, pad_edge=False)
-        for column in ("approval", "tool", "arguments", "cause", "hours"):
+        named = app.settings.server.auth == "team"
+        for column in ("approval", *(("user", "team") if named else ()), "tool", "arguments", "cause", "hours"):
             table.add_column(text(language, f"cli.column.{column}"), overflow="fold")
         for approval in waiting:
             hours = f"{max(approval.expires_at - now(), 0) / 3_600_000:.1f}"
             cause = Text(text(language, f"cli.cause_of_asking.{approval.cause}"))
             if approval.passage is not None:
                 cause.append("\n").append_text(taken_over(language, approval.passage))
-            table.add_row(_short(approval), approval.tool, Text(plain(approval.arguments)), cause, hours)
+            owner = (Text(name) for name in owners[approval.id] if named)
+            table.add_row(_short(approval), *owner, approval.tool, Text(plain(approval.arguments)), cause, hours)
         Console().print(table)
         return 0
 
@@ -46,15 +54,19 @@ def show_approvals(requested: str | None, *, as_json: bool) -> int:
 
 
 def decide(requested: str | None, approval_id: str, decision: Decision) -> int:
-    """Give a decision, then go on with the run here, unless a server does."""
+    """Give a decision, then go on with the run here, unless a server does. A user's with an account is the server's."""
 
     async def work(app: App, language: str) -> int:
         from zeno.cli.edge import EXIT_CODES
         from zeno.cli.run import delivered, drive_drawn
 
         approval = await _found(app, approval_id)
-        await app.decide(LOCAL, approval.id, decision, admin=True)
-        run = await app.runs.find(LOCAL, approval.run_id)
+        await app.decide(None, approval.id, decision)
+        run = await app.runs.find(None, approval.run_id)
+        if run.scope != LOCAL:
+            (user, team) = (await _owners(app, [approval]))[approval.id]
+            notice(language, "notice.decided", user=user, team=team)
+            return 0
         state = await drive_drawn(app, run, language)
         delivered(app, run, state, language, None)
         return EXIT_CODES[state.ending or "failed"]
@@ -128,13 +140,21 @@ async def _typed(language: str, key: str) -> str:
 async def _found(app: App, wanted: str) -> Approval:
     """The approval of that id; of a run's id the beginning is enough, and without a number it is the run's only one."""
     prefix, _, number = wanted.partition(".")
-    run = await app.runs.find(LOCAL, prefix)
+    run = await app.runs.find(None, prefix)
     if number:
-        return await app.approvals.find(LOCAL, f"{run.id}.{number}", admin=True)
-    waiting = await app.approvals.listed(LOCAL, admin=True, run_id=run.id)
+        return await app.approvals.find(None, f"{run.id}.{number}")
+    waiting = await app.approvals.listed(None, run_id=run.id)
     if len(waiting) != 1:
         raise NotFound("approval_not_found", approval=wanted)
     return waiting[0]
+
+
+async def _owners(app: App, waiting: Sequence[Approval]) -> dict[str, tuple[str, str]]:
+    """By the ids of approvals, the names of the user who waits and of their team; without accounts `local`."""
+    users = {member.user.id: member.user.name for member in await app.accounts.members(None)}
+    teams = {team.id: team.name for team in await app.accounts.teams(None)}
+    owners = {approval.id: (await app.runs.find(None, approval.run_id)).scope for approval in waiting}
+    return {own: (users.get(scope.user, scope.user), teams.get(scope.team, scope.team)) for own, scope in owners.items()}
 
 
 def _short(approval: Approval) -> str:

@@ -4,14 +4,14 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import msgspec
-from sqlalchemy import Connection, Row, and_, or_, select, update
+from sqlalchemy import Connection, Row, and_, or_, select, true, update
 
 from zeno.core.commands import Decide
 from zeno.core.decisions import Decision, Expired
 from zeno.core.errors import Conflict, NotFound
 from zeno.core.ports import Effect
 from zeno.core.provenance import Passage
-from zeno.core.scope import Scope
+from zeno.core.scope import LOCAL, Scope
 from zeno.stores.audit import put_line
 from zeno.stores.database import Database, reading, writing
 from zeno.stores.inbox import put_command
@@ -51,12 +51,15 @@ class Approval(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, kw_only=True)
 class Approvals:
-    """All approvals. What a user may see and decide are those of their own runs; an admin's also those meant for admins."""
+    """All approvals. What a user may see and decide are those of their own runs; an admin's also those meant for admins.
+
+    A scope of `None` is for whoever runs the installation, who decides in place of anybody.
+    """
 
     database: Database
 
     @reading
-    def find(self, connection: Connection, scope: Scope, approval_id: str, *, admin: bool = False) -> Approval:
+    def find(self, connection: Connection, scope: Scope | None, approval_id: str, *, admin: bool = False) -> Approval:
         """One approval. Raises `NotFound`."""
         return _find(connection, scope, approval_id, admin=admin)
 
@@ -64,7 +67,7 @@ class Approvals:
     def listed(
         self,
         connection: Connection,
-        scope: Scope,
+        scope: Scope | None,
         *,
         admin: bool = False,
         status: Status | None = "pending",
@@ -87,7 +90,7 @@ class Approvals:
     def decide(
         self,
         connection: Connection,
-        scope: Scope,
+        scope: Scope | None,
         found: Approval,
         decision: Decision,
         *,
@@ -98,29 +101,30 @@ class Approvals:
         """Decide about what `find` found, if nobody has: the approval then, and whether it was this call that decided it.
 
         The decision, the command for the run, its line in the audit and the rule `sparing` the next question are written
-        together. Raises `NotFound`, `Conflict` when it was decided otherwise, closed, or has expired, and when there is no room
-        for the rule.
+        together. What whoever runs the installation decides is in the audit of the run's team, as the user `local`. Raises
+        `NotFound`, `Conflict` when it was decided otherwise, closed, or has expired, and when there is no room for the rule.
         """
         body = msgspec.json.encode(decision).decode()
+        who = scope or Scope(_team(connection, found.id), LOCAL.user)
         deciding = update(approvals).where(
             approvals.c.id == found.id,
             approvals.c.status == "pending",
             approvals.c.expires_at > now,
             _visible(scope, admin=admin),
         )
-        values = {"status": "decided", "decision": body, "decided_at": now, "decided_by": scope.user}
+        values = {"status": "decided", "decision": body, "decided_at": now, "decided_by": who.user}
         won = (connection.execute(deciding.values(values))).rowcount == 1
         if won:
-            put_command(connection, found.run_id, Decide(found.id, decision, scope.user), now)
+            put_command(connection, found.run_id, Decide(found.id, decision, who.user), now)
             kind = str(type(decision).__struct_config__.tag)
-            put_line(connection, scope, "decide", found.tool, at=now, decision=found.id, result=kind, run_id=found.run_id)
+            put_line(connection, who, "decide", found.tool, at=now, decision=found.id, result=kind, run_id=found.run_id)
             found = msgspec.structs.replace(found, **values | {"decision": decision})
         else:
             found = _find(connection, scope, found.id, admin=admin)
             if found.status != "decided" or found.decision != decision:
                 raise _closed(found)
-        if sparing is not None and put_rule(connection, scope, sparing) is sparing:
-            put_line(connection, scope, "rule_added", sparing.id, at=now, result="done")
+        if sparing is not None and put_rule(connection, who, sparing) is sparing:
+            put_line(connection, who, "rule_added", sparing.id, at=now, result="done")
         return found, won
 
     async def expire(self, now: int) -> list[str]:
@@ -169,19 +173,26 @@ def _closed(approval: Approval) -> Conflict:
             return Conflict("approval_expired", approval=approval.id)
 
 
-def _visible(scope: Scope, *, admin: bool) -> Any:
+def _visible(scope: Scope | None, *, admin: bool) -> Any:
     """Those that the scope may decide: its own, unless they are for admins; an admin of the team decides those."""
+    if scope is None:
+        return true()
     own = and_(approvals.c.user_id == scope.user, approvals.c.approver == "owner")
     mine = or_(own, approvals.c.approver == "admin") if admin else own
     return and_(approvals.c.team_id == scope.team, mine)
 
 
-def _find(connection: Connection, scope: Scope, approval_id: str, *, admin: bool) -> Approval:
+def _find(connection: Connection, scope: Scope | None, approval_id: str, *, admin: bool) -> Approval:
     query = select(approvals).where(_visible(scope, admin=admin), approvals.c.id == approval_id)
     row = (connection.execute(query)).first()
     if row is None:
         raise NotFound("approval_not_found", approval=approval_id)
     return _approval(row)
+
+
+def _team(connection: Connection, approval_id: str) -> str:
+    team: str = connection.execute(select(approvals.c.team_id).where(approvals.c.id == approval_id)).scalar_one()
+    return team
 
 
 def _approval(row: Row[Any]) -> Approval:

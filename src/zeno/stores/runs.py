@@ -114,11 +114,14 @@ class Runs:
         return run
 
     @reading
-    def find(self, connection: Connection, scope: Scope, prefix: str) -> Run:
-        """The scope's run whose id begins with `prefix`. Raises `NotFound`, or `Invalid` when several do."""
+    def find(self, connection: Connection, scope: Scope | None, prefix: str) -> Run:
+        """The scope's run whose id begins with `prefix`, or with `None` anybody's.
+
+        Raises `NotFound`, or `Invalid` when several do.
+        """
         # A whole id is looked up; for a part of one, no index helps.
         same = runs.c.id == prefix if len(prefix) == WHOLE else runs.c.id.startswith(prefix, autoescape=True)
-        query = select(runs).where(*_own(scope), same).limit(2)
+        query = select(runs).where(*(_own(scope) if scope else ()), same).limit(2)
         rows = (connection.execute(query)).all()
         if not rows or not prefix:
             raise NotFound("run_not_found", run=prefix)

@@ -1,5 +1,6 @@
 /** The names behind the ids of users, as far as one may know them. Asked for once. */
 import { shallowRef } from 'vue'
+import { useI18n } from 'vue-i18n'
 
 import { api } from '@/api/client'
 import type { Member } from '@/api/types'
@@ -10,6 +11,7 @@ let asked = ''
 
 export function usePeople() {
   const account = useAccount()
+  const { t } = useI18n()
 
   async function ask(): Promise<void> {
     const { me } = account
@@ -32,7 +34,8 @@ export function usePeople() {
     return account.me?.id === id
   }
   function nameOf(id: string): string {
-    return isMe(id) ? (account.me?.name ?? id) : (names.value.get(id) ?? id)
+    if (isMe(id)) return account.me?.name ?? id
+    return id === 'local' ? t('approvals.operator') : (names.value.get(id) ?? id)
   }
   return { isMe, nameOf }
 }

@@ -4,6 +4,7 @@ import { area } from './messages'
 export const approvals = area(
   {
     title: 'Approvals',
+    operator: 'whoever runs the installation',
     card: {
       action: 'Zeno wants to use {tool}',
       actionPast: 'Zeno asked to use {tool}',
@@ -181,6 +182,7 @@ export const approvals = area(
   },
   {
     title: '审批',
+    operator: '运维者',
     card: {
       action: 'Zeno 想使用 {tool}',
       actionPast: 'Zeno 曾请求使用 {tool}',
