@@ -248,6 +248,9 @@ async def test_a_colleague_who_is_an_admin_decides_only_what_is_meant_for_admins
                 assert (await client.post(f"/api/v1/approvals/{mine}/decision", json=yes)).status_code == 404
             assert (await own.post(f"/api/v1/approvals/{mine}/decision", json=yes)).status_code == 200
             theirs = await _next_approval(house, admin, Scope(team.id, owner.user.id), run["id"])
+            (awaited,) = (await own.get(f"/api/v1/runs/{run['id']}")).json()["approvals"]
+            assert (awaited["id"], awaited["tool"], awaited["approver"]) == (theirs, "send_mail", "admin")
+            assert (await own.get("/api/v1/approvals")).json()["approvals"] == []
             assert (await far.post(f"/api/v1/approvals/{theirs}/decision", json=yes)).status_code == 404
             assert (await own.post(f"/api/v1/approvals/{theirs}/decision", json=yes)).status_code == 404
             assert (await admin.get(f"/api/v1/runs/{run['id']}")).status_code == 404

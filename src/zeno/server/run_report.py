@@ -43,7 +43,7 @@ class RunReport(msgspec.Struct, frozen=True):
 
     `code` names the cause of the ending and `params` are its placeholders; `answer` is what was said last, once it is over.
     `cost` is in the currency of the settings' prices, `null` where a model has none. `files` are those it produced, `approvals`
-    those it waits for, `events` the number of events so far.
+    those it waits for, whoever may decide about them (`approver`), `events` the number of events so far.
     """
 
     id: str
@@ -86,7 +86,7 @@ async def report(app: App, run: Run) -> RunReport:
     records = await app.log.read(run.scope, run.id)
     state = fold(record.event for record in records)
     ended = next((record.event for record in reversed(records) if isinstance(record.event, RunEnded)), None)
-    pending = await app.approvals.listed(run.scope, run_id=run.id)
+    pending = await app.approvals.of_run(run.scope, run.id)
     return RunReport(
         id=run.id,
         session_id=run.session_id,

@@ -86,6 +86,13 @@ class Approvals:
         rows = connection.execute(query.order_by(*order).limit(most))
         return [_approval(row) for row in rows]
 
+    @reading
+    def of_run(self, connection: Connection, scope: Scope, run_id: str) -> list[Approval]:
+        """What a run of the scope's own waits for, the oldest first, whoever may decide about it."""
+        own = (approvals.c.team_id == scope.team, approvals.c.user_id == scope.user, approvals.c.run_id == run_id)
+        query = select(approvals).where(*own, approvals.c.status == "pending")
+        return [_approval(row) for row in connection.execute(query.order_by(approvals.c.requested_at, approvals.c.id))]
+
     @writing
     def decide(
         self,

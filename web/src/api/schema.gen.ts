@@ -1823,7 +1823,7 @@ export interface components {
          *
          *     `code` names the cause of the ending and `params` are its placeholders; `answer` is what was said last, once it is over.
          *     `cost` is in the currency of the settings' prices, `null` where a model has none. `files` are those it produced, `approvals`
-         *     those it waits for, `events` the number of events so far.
+         *     those it waits for, whoever may decide about them (`approver`), `events` the number of events so far.
          */
         RunReport: {
             agent: string;
