@@ -20,6 +20,22 @@ def test_the_printed_address_logs_in_and_the_token_stays_nowhere(window: Window)
     assert not any(window.server.token in url for url in window.requests)
 
 
+def test_the_printed_address_logs_in_where_the_page_is_open_already(browser: Browser, server: Server) -> None:
+    page = browser.new_page(locale="en-US")
+    page.goto(server.origin)
+    page.wait_for_selector('[data-test="login"]')
+    page.evaluate("window.here = 1")
+    for _ in range(2):
+        with page.expect_response("**/api/v1/login"):
+            page.goto(f"{server.origin}/#token={server.token}")
+        page.wait_for_selector("main#content")
+        assert page.evaluate("[window.here, location.hash]") == [1, ""]
+    page.get_by_role("link", name="Runs").click()
+    page.wait_for_url("**/runs")
+    assert server.token not in page.evaluate("JSON.stringify(history.state)")
+    page.close()
+
+
 def test_whoever_has_no_login_is_asked_for_one_and_a_wrong_token_is_said_to_be_wrong(browser: Browser, server: Server) -> None:
     page = browser.new_page(locale="en-US")
     page.goto(server.origin)

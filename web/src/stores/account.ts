@@ -32,6 +32,7 @@ export const useAccount = defineStore('account', () => {
 
   async function known(answer: Me): Promise<void> {
     useCsrf(answer.csrf)
+    refused.value = null
     me.value = answer
     settings.value = await api.get<PublicSettings>('/settings')
   }
