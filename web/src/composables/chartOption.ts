@@ -11,6 +11,8 @@ export interface Look {
   line: string
   ground: string
   series: string[]
+  /** Families as a canvas knows them: what is to be drawn is measured with it, and it knows no `inherit`. */
+  font: string
   moving: boolean
   /** Pixels that there are from side to side. */
   width: number
@@ -26,7 +28,7 @@ const MOST_MARKS = 40
 const MOST_BARS_NAMED = 14
 
 export function chartOption(plot: Plot, look: Look, written: (value: number) => string): EChartsCoreOption {
-  const text = { color: look.ink, fontFamily: 'inherit', fontSize: 12 }
+  const text = { color: look.ink, fontFamily: look.font, fontSize: 12 }
   const shared = {
     animation: look.moving,
     animationDuration: 300,
@@ -52,6 +54,9 @@ export function chartOption(plot: Plot, look: Look, written: (value: number) => 
       type: 'scroll',
       bottom: 0,
       textStyle: text,
+      pageTextStyle: text,
+      pageIconColor: look.ink,
+      pageIconInactiveColor: look.line,
       icon: 'roundRect',
       itemWidth: 14,
       itemHeight: 10,
