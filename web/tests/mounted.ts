@@ -1,8 +1,10 @@
-/** Components on a page of their own, for tests: with the texts, and without anything else around them. */
+/** Components on a page of their own, for tests: with the texts and the addresses, and without anything else around them. */
 import { createPinia } from 'pinia'
 import { createApp, h, nextTick, reactive, type App, type Component } from 'vue'
+import { createMemoryHistory, createRouter, type RouteRecordRaw } from 'vue-router'
 
 import { i18n } from '@/i18n'
+import { router } from '@/router'
 
 export interface Mounted {
   root: HTMLElement
@@ -17,7 +19,12 @@ export function mounted(component: Component, properties: Record<string, unknown
   const root = document.createElement('div')
   document.body.append(root)
   const app: App = createApp({ render: () => h(component, { ...given }) })
-  app.use(createPinia()).use(i18n).mount(root)
+  const routes = router.options.routes.map((route) => ({ ...route, component: { render: () => null } })) as RouteRecordRaw[]
+  app
+    .use(createPinia())
+    .use(i18n)
+    .use(createRouter({ history: createMemoryHistory(), routes }))
+    .mount(root)
   return {
     root,
     give: async (more) => {
