@@ -6,6 +6,7 @@ import { api, ProblemError } from '@/api/client'
 import type { RunReport, RunSummary, Session, Started } from '@/api/types'
 import { isOpen, type LiveRun } from '@/run/live'
 import { useConversations } from '@/stores/conversations'
+import { useInbox } from '@/stores/inbox'
 
 import { useRunChoices } from './useRunChoices'
 import { useConversation } from './useConversation'
@@ -19,6 +20,7 @@ const TOLD_OF_TASK = 500
 export function useChat(sessionId: Ref<string>) {
   const router = useRouter()
   const list = useConversations()
+  const inbox = useInbox()
   const choices = useRunChoices()
   const { draft } = useDraft(sessionId)
   const session = shallowRef<Session | null>(null)
@@ -128,6 +130,9 @@ export function useChat(sessionId: Ref<string>) {
   })
   // The list says at once what the thread says.
   watch([() => current.value?.id, () => current.value?.view.value.ending], () => void list.lookAtRuns().catch(() => undefined))
+  // So does the badge: what the run waits for now, or no more.
+  const waiting = computed(() => current.value?.view.value.waiting.join() ?? '')
+  watch(waiting, () => void inbox.look().catch(() => undefined))
   watch([conversation.loading, () => choices.models, () => choices.agents], remember)
 
   let leave: (() => void) | undefined
