@@ -29,6 +29,8 @@ export const chat = area(
       confirmYes: 'Delete for good',
       confirmNo: 'Keep',
     },
+      busy: 'It is at work: stop it first.',
+      stopAndDelete: 'Stop and delete',
     thread: {
       label: 'Messages',
       loading: 'Loading the conversation…',
@@ -164,6 +166,8 @@ export const chat = area(
       confirmNo: '保留',
     },
     thread: {
+      busy: '它正在执行：请先停止。',
+      stopAndDelete: '停止并删除',
       label: '消息',
       loading: '正在加载对话…',
       older: '显示更早的消息',

@@ -9,6 +9,9 @@ import { useAccount } from './account'
 
 /** Milliseconds between two looks while the page is seen. */
 const LOOK = 8_000
+/** Milliseconds between two looks at what was told to stop, and how often one looks. */
+const SOON = 300
+const MOST_LOOKS = 50
 
 export type Activity = 'working' | 'waiting'
 
@@ -99,6 +102,19 @@ export const useConversations = defineStore('conversations', () => {
     sessions.value = sessions.value.filter((session) => session.id !== id)
   }
 
+  /** Stop whatever is at work in it, and remove it when that has ended. */
+  async function stopAndRemove(id: string): Promise<void> {
+    await lookAtRuns()
+    // One that has just ended cannot be stopped, and need not be.
+    const stop = (run: RunSummary) => api.post(`/runs/${run.id}/commands`, { type: 'cancel' }).catch(() => undefined)
+    await Promise.all((open.value.get(id) ?? []).map(stop))
+    for (let looks = 0; looks < MOST_LOOKS && open.value.has(id); looks += 1) {
+      await new Promise((resolve) => setTimeout(resolve, SOON))
+      await lookAtRuns()
+    }
+    await remove(id)
+  }
+
   function find(id: string): Session | undefined {
     return sessions.value.find((session) => session.id === id)
   }
@@ -138,6 +154,7 @@ export const useConversations = defineStore('conversations', () => {
     activity,
     change,
     remove,
+    stopAndRemove,
     find,
     watch,
   }
