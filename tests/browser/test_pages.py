@@ -87,6 +87,7 @@ def test_a_page_is_whole_and_open_to_everybody(browser: Browser, lived_in: tuple
                 )
                 window.page.wait_for_load_state("networkidle")
                 expect(window.page.locator("main#content")).not_to_be_empty()
+                expect(window.page).to_have_title(re.compile(r"\S · Zeno$"))
                 _whole(window.page)
                 window.picture(f"{name}-{language}-{'dark' if dark else 'light'}-{'phone' if size is PHONE else 'desk'}")
                 assert window.accessibility() == [], f"{language}, {'dark' if dark else 'light'}, {size['width']}"
