@@ -142,6 +142,12 @@ export const rules = area(
     gone: {
       title: 'There is nothing at this address',
       more: 'The address may be mistyped, or what was here has been removed.',
+        file_uploaded: 'File uploaded',
+        file_downloaded: 'File downloaded',
+        file_removed: 'File removed',
+        run_cancelled: 'Run cancelled',
+        model_saved: 'Model saved',
+        model_removed: 'Model removed',
       home: 'To the start page',
     },
   },
@@ -280,3 +286,9 @@ export const rules = area(
     },
   },
 )
+        file_uploaded: '上传文件',
+        file_downloaded: '下载文件',
+        file_removed: '删除文件',
+        run_cancelled: '取消运行',
+        model_saved: '保存模型',
+        model_removed: '移除模型',
