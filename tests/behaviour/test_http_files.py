@@ -74,10 +74,13 @@ async def test_nothing_is_ever_served_as_a_page(door: Door) -> None:
             assert back.headers["content-disposition"].startswith("attachment"), name
             assert "html" not in back.headers["content-type"], name
             assert "sandbox" in back.headers["content-security-policy"]
-        await client.put(f"{files}/a.png", content=b"\x89PNG")
-        picture = await client.get(f"{files}/a.png")
-        assert picture.headers["content-type"] == "image/png"
-        assert picture.headers["content-disposition"].startswith("inline")
+        for name, kind in (("a.png", "png"), ("a.jpg", "jpeg"), ("a.JPEG", "jpeg"), ("a.gif", "gif"), ("a.webp", "webp")):
+            await client.put(f"{files}/{name}", content=page)
+            picture = await client.get(f"{files}/{name}")
+            assert picture.headers["content-type"] == f"image/{kind}"
+            assert picture.headers["content-disposition"].startswith("inline")
+            assert picture.headers["x-content-type-options"] == "nosniff"
+            assert "sandbox" in picture.headers["content-security-policy"]
 
 
 BAD_NAMES = [

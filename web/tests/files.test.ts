@@ -219,6 +219,20 @@ describe('the card of a file', () => {
     expect(open.root.querySelector('[data-test=file-name]')?.textContent).toBe('invoice\\u{202e}xcod.exe')
   })
 
+  it.each(['a.png', 'a.JPG', 'a.jpeg', 'a.gif', 'a.webp'])('shows a small picture at once, whoever brought it: %s', (path) => {
+    open = mounted(FileCard, { file: file(path, 1000), sessionId: 's1' })
+    expect(open.root.querySelector('[data-test=picture]')?.getAttribute('src')).toBe(`/api/v1/sessions/s1/files/${path}`)
+    expect(open.root.querySelector('[data-test=preview]')).not.toBeNull()
+  })
+
+  it('shows no picture unasked that is large or could hold a script, nor where there is to be a line only', () => {
+    for (const given of [{ file: file('a.png') }, { file: file('a.svg', 10) }, { file: file('a.png', 10), plain: true }]) {
+      open = mounted(FileCard, { ...given, sessionId: 's1' })
+      expect(open.root.querySelector('[data-test=picture]')).toBeNull()
+      open.close()
+    }
+  })
+
   it('shows the beginning of a table on demand, in its own encoding', async () => {
     const bytes = new Uint8Array([
       ...new TextEncoder().encode('a,b\n'),

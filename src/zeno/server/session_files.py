@@ -33,8 +33,8 @@ MOST_FILES = 10_000
 PIECE = 1024 * 1024
 """Bytes that are collected before they are written."""
 
-INLINE = frozenset({"image/png"})
-"""What a browser may show by itself; everything else is something to save, for it could be a page with a script."""
+INLINE = frozenset({"image/gif", "image/jpeg", "image/png", "image/webp"})
+"""What a browser may show by itself: pictures made of dots. Everything else is something to save, for it could be a page with a script."""
 
 
 class SessionFile(msgspec.Struct, frozen=True):

@@ -12,12 +12,16 @@ from zeno.core.messages import FilePart
 _MEDIA_TYPES = {
     ".csv": "text/csv",
     ".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    ".gif": "image/gif",
+    ".jpeg": "image/jpeg",
+    ".jpg": "image/jpeg",
     ".json": "application/json",
     ".md": "text/markdown",
     ".png": "image/png",
     ".svg": "image/svg+xml",
     ".tsv": "text/tab-separated-values",
     ".txt": "text/plain",
+    ".webp": "image/webp",
     ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }
 

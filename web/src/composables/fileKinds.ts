@@ -4,7 +4,18 @@ import type { FilePart } from '@/api/types'
 export type FileKind = 'image' | 'table' | 'json' | 'markdown' | 'text' | 'document' | 'sheet' | 'other'
 
 const KINDS: Record<string, FileKind> = {
-  ...{ png: 'image', csv: 'table', tsv: 'table', json: 'json', md: 'markdown', markdown: 'markdown' },
+  ...{
+    png: 'image',
+    jpg: 'image',
+    jpeg: 'image',
+    gif: 'image',
+    webp: 'image',
+    csv: 'table',
+    tsv: 'table',
+    json: 'json',
+    md: 'markdown',
+    markdown: 'markdown',
+  },
   ...{ txt: 'text', log: 'text', yaml: 'text', yml: 'text', toml: 'text', ini: 'text', xml: 'text', html: 'text', sql: 'text' },
   ...{ py: 'text', js: 'text', ts: 'text', jsonl: 'text', docx: 'document', xlsx: 'sheet', xlsm: 'sheet' },
 }
@@ -17,8 +28,7 @@ export function endingOf(file: Pick<FilePart, 'path'>): string {
   return /\.([a-z0-9]{1,8})$/i.exec(nameOf(file))?.[1]?.toLowerCase() ?? ''
 }
 
-export function kindOf(file: FilePart): FileKind {
-  if (file.media_type === 'image/png') return 'image'
+export function kindOf(file: Pick<FilePart, 'path'>): FileKind {
   const ending = endingOf(file)
   return (Object.hasOwn(KINDS, ending) ? KINDS[ending] : undefined) ?? 'other'
 }
