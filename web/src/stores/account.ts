@@ -3,18 +3,25 @@ import { defineStore } from 'pinia'
 import { computed, ref, shallowRef } from 'vue'
 
 import { api, onLoggedOut, ProblemError, useCsrf } from '@/api/client'
-import type { Me, PublicSettings } from '@/api/types'
+import type { Me, PublicSettings, Version } from '@/api/types'
 import { takeToken } from '@/arrival'
 
 export type Proof = { token: string } | { name: string; password: string; team: string | null }
 
 export const useAccount = defineStore('account', () => {
   const me = ref<Me | null>(null)
+  /** How one logs in here; known before anybody has. */
+  const mode = ref<Me['mode'] | null>(null)
+  /** Whether somebody was logged in, and the server knows them no longer. */
+  const ended = ref(false)
   const settings = ref<PublicSettings | null>(null)
   /** Why the printed address did not let anybody in. */
   const refused = shallowRef<unknown>(null)
   const admin = computed(() => me.value?.rights.includes('admin') ?? false)
-  onLoggedOut(() => (me.value = null))
+  onLoggedOut(() => {
+    ended.value ||= me.value !== null
+    me.value = null
+  })
 
   async function arrive(): Promise<void> {
     const token = takeToken()
@@ -27,12 +34,15 @@ export const useAccount = defineStore('account', () => {
       await known(await api.get<Me>('/me'))
     } catch (error) {
       if (!(error instanceof ProblemError) || error.status !== 401) throw error
+      mode.value = (await api.get<Version>('/version')).mode
     }
   }
 
   async function known(answer: Me): Promise<void> {
     useCsrf(answer.csrf)
     refused.value = null
+    ended.value = false
+    mode.value = answer.mode
     me.value = answer
     settings.value = await api.get<PublicSettings>('/settings')
   }
@@ -45,5 +55,5 @@ export const useAccount = defineStore('account', () => {
     await api.post('/logout')
     me.value = null
   }
-  return { me, settings, admin, refused, arrive, logIn, logOut, recognise }
+  return { me, mode, ended, settings, admin, refused, arrive, logIn, logOut, recognise }
 })
