@@ -1,5 +1,6 @@
-/** What is being written, for each conversation; kept while the page lives, and for nobody but who wrote it. */
-import { computed, reactive, type Ref } from 'vue'
+/** What is being written, for each conversation; kept while the page lives, the words as long as its window, and for nobody but
+ * who wrote it. */
+import { computed, reactive, watch, type Ref } from 'vue'
 
 import { useAccount } from '@/stores/account'
 
@@ -32,8 +33,17 @@ export interface Draft {
   problem: unknown
 }
 
+const KEY = 'zeno.drafts'
+
+interface Kept {
+  owner: string
+  /** The words, by conversation. */
+  texts: Record<string, string>
+}
+
 const drafts = reactive(new Map<string, Draft>())
 let owner = ''
+watch(texts, keep)
 
 export function emptyDraft(sessionId: string): Draft {
   return {
@@ -52,10 +62,37 @@ export function emptyDraft(sessionId: string): Draft {
 /** The draft of the conversation that is looked at. */
 export function useDraft(sessionId: Ref<string>) {
   const me = useAccount().me?.id ?? ''
-  if (me !== owner) drafts.clear()
-  owner = me
+  if (me !== owner) takeUp(me)
   const draft = computed(() => draftOf(sessionId.value))
   return { draft }
+}
+
+function texts(): Record<string, string> {
+  return Object.fromEntries([...drafts].flatMap(([id, { text }]) => (text ? [[id, text]] : [])))
+}
+
+function keep(texts: Record<string, string>): void {
+  const kept: Kept = { owner, texts }
+  if (!Object.keys(texts).length) return sessionStorage.removeItem(KEY)
+  try {
+    sessionStorage.setItem(KEY, JSON.stringify(kept))
+  } catch {
+    // More than a browser keeps: it stays as long as the page.
+  }
+}
+
+/** Go on with what this user was writing before the page was loaded anew. */
+function takeUp(user: string): void {
+  const kept = JSON.parse(sessionStorage.getItem(KEY) ?? 'null') as Kept | null
+  drafts.clear()
+  owner = user
+  if (kept?.owner !== user) return sessionStorage.removeItem(KEY)
+  for (const [id, text] of Object.entries(kept.texts)) drafts.set(id, { ...emptyDraft(id), text })
+}
+
+/** Nothing of it stays when one logs out. */
+export function forgetDrafts(): void {
+  drafts.clear()
 }
 
 function draftOf(sessionId: string): Draft {
