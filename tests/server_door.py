@@ -85,9 +85,10 @@ class Server:
 
 
 @asynccontextmanager
-async def server(home: Path, **settings: Any) -> AsyncIterator[Server]:
-    """A server with these settings of `[server]`."""
-    async with instances(Settings(home=home, model="offline", server=settings, **placed()), serving=False) as apps:
+async def server(home: Path, *, rules: Sequence[dict[str, Any]] = (), **settings: Any) -> AsyncIterator[Server]:
+    """A server with these settings of `[server]`, and these `[[rules]]`."""
+    given = {"rules": list(rules), "server": settings} | placed()
+    async with instances(Settings(home=home, model="offline", **given), serving=False) as apps:
         yield Server(apps, doors(apps))
 
 

@@ -234,6 +234,18 @@ async def test_a_member_changes_no_accounts_and_the_attempt_is_noted(tmp_path: P
 
 
 @scene
+async def test_the_rules_of_the_settings_are_told_to_admins_only(tmp_path: Path) -> None:
+    rule = {"verdict": "deny", "tool": "send_mail", "arguments": {"to": "*@rival.example"}}
+    async with server(tmp_path, rules=[rule], auth="team") as house:
+        team = await house.team("sales")
+        root, user = await house.user("root", team, "admin"), await house.user("ada", team)
+        async with house.page(root, team) as admin, house.page(user, team) as member:
+            (told,) = (await admin.get("/api/v1/rules")).json()["settings"]
+            assert told.items() >= rule.items()
+            assert "rival" not in (await member.get("/api/v1/rules")).text
+
+
+@scene
 async def test_an_admin_cannot_shut_themselves_out(tmp_path: Path) -> None:
     async with server(tmp_path, auth="team") as house:
         team = await house.team("sales")

@@ -250,6 +250,8 @@ async def test_rules_are_kept_tried_out_and_forgotten(door: Door) -> None:
     forbidden = {"verdict": "deny", "tool": "send_mail", "arguments": {"to": "*@evil.example"}}
     async with inside(door, rules=[forbidden]) as house, house.own as client:
         await _try_rules(client)
+        (told,) = (await client.get("/api/v1/rules")).json()["settings"]
+        assert told == forbidden | {"approver": "owner", "exact": False}
 
 
 async def _try_rules(client: httpx2.AsyncClient) -> None:

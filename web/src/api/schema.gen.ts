@@ -301,7 +301,7 @@ export interface paths {
         };
         /**
          * List one's own rules
-         * @description The operator's are not among them; `deny` beats `ask` and `ask` beats `allow`, whoever's they are.
+         * @description `deny` beats `ask` and `ask` beats `allow`, whoever's they are. An agent may have rules of its own beside all of these.
          */
         get: operations["listing_api_v1_rules_get"];
         put?: never;
@@ -1751,10 +1751,12 @@ export interface components {
         };
         /**
          * RuleList
-         * @description One's own rules, the oldest first.
+         * @description One's own rules, the oldest first, and those of the settings, which count for everybody and are told to admins only.
          */
         RuleList: {
             rules: components["schemas"]["KeptRule"][];
+            /** @default [] */
+            settings: components["schemas"]["Rule"][];
         };
         /**
          * RunEnded
@@ -4190,7 +4192,8 @@ export interface operations {
                      *             "verdict": "allow"
                      *           }
                      *         }
-                     *       ]
+                     *       ],
+                     *       "settings": []
                      *     }
                      */
                     "application/json": components["schemas"]["RuleList"];

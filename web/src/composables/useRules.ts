@@ -1,8 +1,9 @@
-/** One's own rules, and the tools and agents that they are about. */
+/** One's own rules, those of the settings for whoever is told of them, and the tools and agents that they are about. */
 import { onMounted, shallowRef } from 'vue'
 
 import { api } from '@/api/client'
-import type { AgentSummary, KeptRule, Permission, ToolSummary } from '@/api/types'
+import type { AgentSummary, KeptRule, Permission, RuleList, ToolSummary } from '@/api/types'
+import { useAccount } from '@/stores/account'
 
 export type Verdict = KeptRule['rule']['verdict']
 
@@ -22,7 +23,10 @@ export interface Trial {
 }
 
 export function useRules() {
+  const account = useAccount()
   const rules = shallowRef<KeptRule[] | null>(null)
+  /** The operator's; `null` for who is not an admin. */
+  const settings = shallowRef<KeptRule['rule'][] | null>(null)
   const tools = shallowRef<ToolSummary[]>([])
   const agents = shallowRef<AgentSummary[]>([])
   const problem = shallowRef<unknown>(null)
@@ -30,11 +34,12 @@ export function useRules() {
   async function load(): Promise<void> {
     try {
       const [kept, known, acting] = await Promise.all([
-        api.get<{ rules: KeptRule[] }>('/rules'),
+        api.get<RuleList>('/rules'),
         api.get<{ tools: ToolSummary[] }>('/tools'),
         api.get<{ agents: AgentSummary[] }>('/agents'),
       ])
       rules.value = kept.rules
+      settings.value = account.admin ? kept.settings : null
       tools.value = known.tools
       agents.value = acting.agents
       problem.value = null
@@ -44,7 +49,7 @@ export function useRules() {
   }
 
   async function reread(): Promise<void> {
-    rules.value = (await api.get<{ rules: KeptRule[] }>('/rules')).rules
+    rules.value = (await api.get<RuleList>('/rules')).rules
   }
 
   async function add(rule: NewRule): Promise<void> {
@@ -63,5 +68,5 @@ export function useRules() {
   }
 
   onMounted(load)
-  return { rules, tools, agents, problem, load, add, remove, tryOut }
+  return { rules, settings, tools, agents, problem, load, add, remove, tryOut }
 }

@@ -24,7 +24,7 @@ export const rules = area(
     list: {
       title: 'Your rules',
       intro:
-        'They count for your own runs, from the next reply of the model on. Of all that fit a call, “never carry out” beats “always ask”, and “always ask” beats “never ask”. The operator’s rules count too and are not shown here.',
+        'They count for your own runs, from the next reply of the model on. Of all that fit a call, “never carry out” beats “always ask”, and “always ask” beats “never ask”.',
       empty: 'You have no rules. Whatever acts outside a conversation is asked about.',
       since: 'since {when}',
       admin: 'An admin of the team decides.',
@@ -34,6 +34,12 @@ export const rules = area(
       confirmYes: 'Remove',
       confirmNo: 'Keep',
       reload: 'Try again',
+    },
+    settings: {
+      title: 'Rules of the settings',
+      intro: 'They count for everybody, and are changed under `[[rules]]` in zeno.toml.',
+      empty: 'There are none. Those under `[[rules]]` in zeno.toml would count for everybody.',
+      hidden: 'The operator’s rules count too, and are shown to admins.',
     },
     add: {
       title: 'Add a rule',
@@ -142,12 +148,6 @@ export const rules = area(
     gone: {
       title: 'There is nothing at this address',
       more: 'The address may be mistyped, or what was here has been removed.',
-        file_uploaded: 'File uploaded',
-        file_downloaded: 'File downloaded',
-        file_removed: 'File removed',
-        run_cancelled: 'Run cancelled',
-        model_saved: 'Model saved',
-        model_removed: 'Model removed',
       home: 'To the start page',
     },
   },
@@ -166,7 +166,7 @@ export const rules = area(
     list: {
       title: '你的规则',
       intro:
-        '规则只对你自己的运行有效，从模型的下一次回复起生效。多条规则同时符合时，“永不执行”优先于“总是询问”，“总是询问”优先于“不再询问”。管理员设定的规则同样有效，但不在这里显示。',
+        '规则只对你自己的运行有效，从模型的下一次回复起生效。多条规则同时符合时，“永不执行”优先于“总是询问”，“总是询问”优先于“不再询问”。',
       empty: '你还没有规则。凡是会影响对话以外的操作都会先询问。',
       since: '{when} 起',
       admin: '由团队管理员决定。',
@@ -176,6 +176,12 @@ export const rules = area(
       confirmYes: '移除',
       confirmNo: '保留',
       reload: '重试',
+    },
+    settings: {
+      title: '设置中的规则',
+      intro: '这些规则对所有人有效，在 zeno.toml 的 `[[rules]]` 中修改。',
+      empty: '目前没有。写在 zeno.toml 的 `[[rules]]` 中的规则对所有人有效。',
+      hidden: '写在服务器设置中的规则同样有效，只有管理员能看到。',
     },
     add: {
       title: '添加规则',
@@ -286,9 +292,3 @@ export const rules = area(
     },
   },
 )
-        file_uploaded: '上传文件',
-        file_downloaded: '下载文件',
-        file_removed: '删除文件',
-        run_cancelled: '取消运行',
-        model_saved: '保存模型',
-        model_removed: '移除模型',

@@ -44,15 +44,17 @@ class Trial(Body):
 
 
 class RuleList(msgspec.Struct, frozen=True):
-    """One's own rules, the oldest first."""
+    """One's own rules, the oldest first, and those of the settings, which count for everybody and are told to admins only."""
 
     rules: tuple[KeptRule, ...]
+    settings: tuple[Rule, ...] = ()
 
 
 @router.get("", **described(RuleList, "List one's own rules", example=RuleList((_KEPT,))))
 async def listing(app: House, who: Reader) -> Response:
-    """The operator's are not among them; `deny` beats `ask` and `ask` beats `allow`, whoever's they are."""
-    return answer(RuleList(tuple(await app.rules.of(who.scope))))
+    """`deny` beats `ask` and `ask` beats `allow`, whoever's they are. An agent may have rules of its own beside all of these."""
+    settings = app.preparation.rules if "admin" in who.rights else ()
+    return answer(RuleList(tuple(await app.rules.of(who.scope)), settings))
 
 
 @router.post("", **described(KeptRule, "Keep a rule", status=201, example=_KEPT, problems=(409,)))
