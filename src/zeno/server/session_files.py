@@ -34,7 +34,7 @@ PIECE = 1024 * 1024
 """Bytes that are collected before they are written."""
 
 INLINE = frozenset({"image/gif", "image/jpeg", "image/png", "image/webp"})
-"""What a browser may show by itself: pictures made of dots. Everything else is something to save, for it could be a page with a script."""
+"""What a browser may show by itself: pictures made of dots. All else is something to save: it could be a page with a script."""
 
 
 class SessionFile(msgspec.Struct, frozen=True):

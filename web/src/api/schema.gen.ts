@@ -301,7 +301,7 @@ export interface paths {
         };
         /**
          * List one's own rules
-         * @description `deny` beats `ask` and `ask` beats `allow`, whoever's they are. An agent may have rules of its own beside all of these.
+         * @description `deny` beats `ask` and `ask` beats `allow`, whoever's they are. An agent may have rules of its own beside these.
          */
         get: operations["listing_api_v1_rules_get"];
         put?: never;
@@ -1113,7 +1113,7 @@ export interface components {
          * @description A decision: `edit` comes with `arguments`, `answer` with an `answer`.
          *
          *     `always` keeps a rule as well, so that a call of this tool with exactly these arguments is not asked about again; it goes
-         *     with `approve` and `edit` of a call that is asked about because the tool is dangerous.
+         *     with `approve` and `edit` of a call that is asked about because the tool is dangerous or an argument is others' words.
          */
         DecisionBody: {
             /**

@@ -52,7 +52,7 @@ class RuleList(msgspec.Struct, frozen=True):
 
 @router.get("", **described(RuleList, "List one's own rules", example=RuleList((_KEPT,))))
 async def listing(app: House, who: Reader) -> Response:
-    """`deny` beats `ask` and `ask` beats `allow`, whoever's they are. An agent may have rules of its own beside all of these."""
+    """`deny` beats `ask` and `ask` beats `allow`, whoever's they are. An agent may have rules of its own beside these."""
     settings = app.preparation.rules if "admin" in who.rights else ()
     return answer(RuleList(tuple(await app.rules.of(who.scope)), settings))
 
