@@ -64,6 +64,17 @@ async def test_what_is_uploaded_comes_back_byte_for_byte_under_its_name(door: Do
 
 
 @scene
+async def test_a_name_that_is_no_text_does_not_hide_the_others(door: Door) -> None:
+    async with inside(door) as house, house.own as client:
+        files, directory = await _session(house, client)
+        directory.mkdir(parents=True)
+        for name in (b"caf\xe9.txt", b"whole.txt"):
+            (directory / os.fsdecode(name)).write_bytes(b"x")
+        listing = await client.get(files)
+        assert [file["path"] for file in listing.json()["files"]] == ["whole.txt"]
+
+
+@scene
 async def test_nothing_is_ever_served_as_a_page(door: Door) -> None:
     async with inside(door) as house, house.own as client:
         files, _ = await _session(house, client)

@@ -1,6 +1,7 @@
 """The run's own directory: the only part of the disk that a tool may touch."""
 
 import os
+import re
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -80,14 +81,15 @@ def file_part(workspace: Path, path: Path) -> FilePart:
 
 
 def listed(workspace: Path, most: int = 50) -> list[str]:
-    """The files of the workspace, relative, sorted, hidden ones left out; at most `most`."""
+    """The files of the workspace, relative, sorted, at most `most`; left out are hidden ones and those whose name is no text."""
     root = workspace.resolve()
-    names = sorted(
-        path.relative_to(root).as_posix()
-        for path in root.rglob("*")
-        if path.is_file() and not any(part.startswith(".") for part in path.relative_to(root).parts)
-    )
-    return names[:most]
+    names = sorted(path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file())
+    return [name for name in names if not name.startswith(".") and "/." not in name and _is_text(name)][:most]
+
+
+def _is_text(name: str) -> bool:
+    """Whether a name can be told: the system lets a program give a file any bytes for one."""
+    return not re.search("[\ud800-\udfff]", name)
 
 
 def _listing(workspace: Path) -> str:
