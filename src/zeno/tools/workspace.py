@@ -81,7 +81,7 @@ def file_part(workspace: Path, path: Path) -> FilePart:
 
 
 def listed(workspace: Path, most: int = 50) -> list[str]:
-    """The files of the workspace, relative, sorted, at most `most`; left out are hidden ones and those whose name is no text."""
+    """The files of the workspace, relative, sorted, at most `most`; not the hidden ones, nor those whose name is no text."""
     root = workspace.resolve()
     names = sorted(path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file())
     return [name for name in names if not name.startswith(".") and "/." not in name and _is_text(name)][:most]
