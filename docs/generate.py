@@ -28,7 +28,7 @@ from zeno.tools.catalog import Surroundings, toolset
 
 ROOT = Path(__file__).parents[1]
 
-SHARED = ("cli.ending", "cli.cause", "cli.error", "cli.effect", "cli.outcome", "cli.cause_of_asking", "cli.verdict")
+SHARED = ("cli.ending", "cli.cause", "cli.error", "cli.effect", "cli.outcome", "cli.cause_of_asking", "cli.verdict", "tools")
 """Groups of texts that the page needs as well."""
 
 
@@ -50,14 +50,16 @@ async def openapi() -> str:
 
 def texts() -> str:
     """The shared texts, by language, group and key, as the page's catalogue spells them."""
-    made: dict[str, dict[str, dict[str, str]]] = {}
+    made: dict[str, dict[str, typing.Any]] = {}
     for language in LANGUAGES:
-        groups = made.setdefault(language, {})
         for key, words in sorted(catalogue(language).items()):
-            group, _, name = key.rpartition(".")
-            if group in SHARED:
+            if key.startswith(tuple(f"{group}." for group in SHARED)):
+                *groups, name = key.removeprefix("cli.").split(".")
+                within = made.setdefault(language, {})
+                for group in groups:
+                    within = within.setdefault(group, {})
                 # There, these two letters have a meaning.
-                groups.setdefault(group.partition(".")[2], {})[name] = re.sub(r"[@|]", r"{'\g<0>'}", words)
+                within[name] = re.sub(r"[@|]", r"{'\g<0>'}", words)
     return json.dumps(made, ensure_ascii=False, indent=1) + "\n"
 
 

@@ -13,6 +13,8 @@ from zeno.core.endings import Ending
 from zeno.core.messages import Outcome
 from zeno.core.policy import Cause
 from zeno.i18n import LANGUAGES, catalogue
+from zeno.tools.builtin.mail import MailServer
+from zeno.tools.catalog import Surroundings, toolset
 
 ENGLISH, CHINESE = (catalogue(language) for language in LANGUAGES)
 RAISED_TO_PEOPLE = {
@@ -46,8 +48,8 @@ def test_both_texts_of_a_key_take_the_same_placeholders(key: str) -> None:
 
 
 def test_chinese_texts_are_chinese() -> None:
-    cli = [key for key in CHINESE if key.startswith("cli.")]
-    assert not [key for key in cli if not re.search(r"[\u4e00-\u9fff]", CHINESE[key])]
+    for_people = [key for key in CHINESE if key.startswith(("cli.", "tools."))]
+    assert not [key for key in for_people if not re.search(r"[\u4e00-\u9fff]", CHINESE[key])]
 
 
 def test_every_ending_and_outcome_has_words_and_an_exit_code() -> None:
@@ -71,6 +73,16 @@ def test_every_error_that_people_see_has_words_for_all_its_parameters() -> None:
 def test_every_cause_of_asking_has_words() -> None:
     for cause in set(typing.get_args(Cause)) - {"denied_by_rule", ""}:
         assert f"cli.cause_of_asking.{cause}" in ENGLISH
+
+
+def test_every_tool_that_ships_and_everything_it_is_given_has_words() -> None:
+    mail, databases = MailServer(host="127.0.0.1", sender="zeno@example.com"), {"example": "sqlite:///shop.db"}
+    everything = Surroundings(weather_forecast_url="", weather_geocoding_url="", now=int, mail=mail, databases=databases)
+    tools = toolset(everything, ())
+    expected = {f"tools.{name}.purpose" for name in tools}
+    for name, tool in tools.items():
+        expected |= {f"tools.{name}.parameters.{parameter}" for parameter in tool.spec.parameters["properties"]}
+    assert {key for key in ENGLISH if key.startswith("tools.")} == expected
 
 
 def test_every_cause_of_an_ending_has_words() -> None:

@@ -67,6 +67,11 @@ def test_the_language_follows_option_then_setting_then_locale(door: Door) -> Non
     assert "工具" in door.zeno("tools", lang="zh-CN").out
 
 
+def test_tools_are_listed_in_the_words_of_the_language(door: Door) -> None:
+    assert "删除对话里的一个文件，无法恢复。" in door.zeno("tools", lang="zh-CN").out
+    assert "Deletes a file of the conversation." in door.zeno("tools").out
+
+
 def test_a_database_of_a_newer_version_is_left_alone(door: Door) -> None:
     door.run("hi", "--model", door.script(HELLO))
     with sqlite3.connect(door.home / "zeno.db") as connection:

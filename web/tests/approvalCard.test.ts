@@ -54,6 +54,7 @@ class Server {
   constructor(
     public approval: Approval,
     private readonly changed = false,
+    private readonly parameters: object = PARAMETERS,
   ) {
     vi.stubGlobal('fetch', (address: string, init: RequestInit = {}) => Promise.resolve(this.answer(address, init)))
   }
@@ -63,7 +64,7 @@ class Server {
     const form: ApprovalForm = {
       approval: this.approval,
       description: 'Sends a mail.\nUse it when asked to.',
-      parameters: PARAMETERS as never,
+      parameters: this.parameters as never,
       changed: this.changed,
     }
     return json(form)
@@ -190,6 +191,28 @@ describe('the card of an approval', () => {
     new Server(waiting({ cause: 'untrusted', passage: { ...PASSAGE, before: '', after: '' } }))
     mount()
     expect((await there('passage')).querySelectorAll('bdi')).toHaveLength(3)
+  })
+
+  it('speaks the language of the page of a tool that ships, also where its arguments are changed', async () => {
+    i18n.global.locale.value = 'zh-CN'
+    const path = { type: 'string', description: 'Path of the file, relative to the workspace.' }
+    const parameters = { type: 'object', properties: { path }, required: ['path'] }
+    new Server(waiting({ tool: 'delete_file', arguments: '{"path":"a.txt"}' }), false, parameters)
+    mount()
+    await there('arguments')
+    expect(root.textContent).toContain('删除对话里的一个文件')
+    expect(find('argument-path').querySelector('dt')?.title).toBe('要删除的文件。')
+    find('edit').click()
+    expect((await there('field-path')).textContent).toContain('要删除的文件。')
+    expect(root.textContent).not.toMatch(/Sends|Use it|Path of/)
+  })
+
+  it('leaves a tool its own words when it only has the name of one that ships', async () => {
+    i18n.global.locale.value = 'zh-CN'
+    new Server(waiting({ tool: 'send_email' }))
+    mount()
+    await there('arguments')
+    expect(root.textContent).toContain('Sends a mail.')
   })
 
   it('does not take a tap that came with it for a decision, and has no button in focus', async () => {

@@ -11,7 +11,7 @@ from zeno.app import App
 from zeno.cli.edge import enter
 from zeno.core.errors import NotFound
 from zeno.core.ports import ToolSpec
-from zeno.i18n import text
+from zeno.i18n import catalogue, text
 
 
 def show_tools(requested: str | None, name: str | None, *, as_json: bool) -> int:
@@ -38,8 +38,16 @@ def _listing(language: str, specs: list[ToolSpec]) -> Table:
         table.add_column(text(language, f"cli.column.{column}"), no_wrap=column != "purpose")
     for spec in specs:
         effect = text(language, f"cli.effect.{spec.effect}")
-        table.add_row(Text(spec.name, "bold cyan"), effect, Text(" ".join(spec.description.split())))
+        table.add_row(Text(spec.name, "bold cyan"), effect, Text(_purpose(language, spec)))
     return table
+
+
+def _purpose(language: str, spec: ToolSpec) -> str:
+    """The words for people where the tool is one that ships, and not another of its name; else its own."""
+    words, prefix = catalogue(language), f"tools.{spec.name}.parameters."
+    described = {key.removeprefix(prefix) for key in words if key.startswith(prefix)}
+    own = " ".join(spec.description.split())
+    return words.get(f"tools.{spec.name}.purpose", own) if described == set(spec.parameters["properties"]) else own
 
 
 def _print_one(language: str, spec: ToolSpec) -> None:
