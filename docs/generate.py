@@ -28,7 +28,17 @@ from zeno.tools.catalog import Surroundings, toolset
 
 ROOT = Path(__file__).parents[1]
 
-SHARED = ("cli.ending", "cli.cause", "cli.error", "cli.effect", "cli.outcome", "cli.cause_of_asking", "cli.verdict", "tools")
+SHARED = (
+    "cli.ending",
+    "cli.cause",
+    "cli.error",
+    "cli.effect",
+    "cli.outcome",
+    "cli.cause_of_asking",
+    "cli.verdict",
+    "cli.retry",
+    "tools",
+)
 """Groups of texts that the page needs as well."""
 
 

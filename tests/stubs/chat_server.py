@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -13,7 +13,7 @@ from typing import Any
 class ChatServer:
     """Answers one after the other: a status with a body, or the raw bytes of an event stream, cut as they are given."""
 
-    answers: list[tuple[int, list[bytes]]] = field(default_factory=list)
+    answers: list[tuple[int, Iterable[bytes]]] = field(default_factory=list)
     requests: list[dict[str, Any]] = field(default_factory=list)
     bodies: list[bytes] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)

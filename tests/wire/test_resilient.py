@@ -10,7 +10,7 @@ from tests.stubs.chat_server import chat_server, delta
 from tests.wire.chat import request
 from zeno.core.errors import ModelRefused, ModelUnavailable, RunError
 from zeno.core.messages import Message, TextPart
-from zeno.core.ports import Delta, ModelClient, ModelRequest, Reply, TextDelta
+from zeno.core.ports import Delta, ModelClient, ModelRequest, Reply, RetryDelta, TextDelta, ThinkingDelta
 from zeno.models.openai_chat import OpenAIChat
 from zeno.models.resilient import Fallback, Retrying
 from zeno.models.transport import Transport
@@ -20,6 +20,7 @@ ASKS_FOR_7 = ModelUnavailable("model_busy", retryable=True, retry_after=7)
 ASKS_FOR_HOURS = ModelUnavailable("model_busy", retryable=True, retry_after=7200)
 ASKS_FOR_NOTHING = ModelUnavailable("model_busy", retryable=True, retry_after=0)
 FORBIDDEN = ModelUnavailable("model_unauthorized")
+SECOND, THIRD = "2 of 3 in 1: model_busy", "3 of 3 in 2: model_busy"
 
 
 class Model:
@@ -40,13 +41,19 @@ class Model:
 
 
 def told(client: ModelClient) -> list[str]:
-    """What is told: texts, and at the end the name of the model or the code of the error."""
+    """What is told: texts, attempts to come, and at the end the name of the model or the code of the error."""
 
     async def collect() -> list[str]:
         got: list[str] = []
         try:
             async for item in client.stream(request()):
-                got.append(item.message.text if isinstance(item, Reply) else item.text)
+                match item:
+                    case Reply(message=message):
+                        got.append(message.text)
+                    case RetryDelta():
+                        got.append(f"{item.attempt} of {item.most} in {item.seconds:g}: {item.code}")
+                    case TextDelta(text) | ThinkingDelta(text):
+                        got.append(text)
         except RunError as error:
             got.append(error.code)
         return got
@@ -65,12 +72,12 @@ def patient(model: Model, pauses: list[float], **more: Any) -> Retrying:
     ("attempts", "wanted", "pauses"),
     [
         ([["hi"]], ["hi", "m"], []),
-        ([[BUSY], ["hi"]], ["hi", "m"], [1]),
-        ([[BUSY], [BUSY], ["hi"]], ["hi", "m"], [1, 2]),
-        ([[BUSY], [BUSY], [BUSY], ["never"]], ["model_busy"], [1, 2]),
-        ([[ASKS_FOR_7], ["hi"]], ["hi", "m"], [7]),
-        ([[ASKS_FOR_HOURS], ["hi"]], ["hi", "m"], [60]),
-        ([[ASKS_FOR_NOTHING], ["hi"]], ["hi", "m"], [0]),
+        ([[BUSY], ["hi"]], [SECOND, "hi", "m"], [1]),
+        ([[BUSY], [BUSY], ["hi"]], [SECOND, THIRD, "hi", "m"], [1, 2]),
+        ([[BUSY], [BUSY], [BUSY], ["never"]], [SECOND, THIRD, "model_busy"], [1, 2]),
+        ([[ASKS_FOR_7], ["hi"]], ["2 of 3 in 7: model_busy", "hi", "m"], [7]),
+        ([[ASKS_FOR_HOURS], ["hi"]], ["2 of 3 in 60: model_busy", "hi", "m"], [60]),
+        ([[ASKS_FOR_NOTHING], ["hi"]], ["2 of 3 in 0: model_busy", "hi", "m"], [0]),
         ([[FORBIDDEN], ["never"]], ["model_unauthorized"], []),
         ([["half ", BUSY], ["never"]], ["half ", "model_busy"], []),
         ([[ModelRefused("model_refused")], ["never"]], ["model_refused"], []),
@@ -112,6 +119,11 @@ def test_the_next_model_stands_in(
     one, two = Model("one", *first), Model("two", *second)
     assert told(Fallback([one, two])) == wanted
     assert (one.asked, two.asked) == asked
+
+
+def test_the_next_model_stands_in_for_one_that_was_tried_again_in_vain() -> None:
+    one, two = Model("one", [BUSY], [BUSY], [BUSY]), Model("two", ["hi"])
+    assert told(Fallback([patient(one, []), two])) == [SECOND, THIRD, "hi", "two"]
 
 
 def test_an_endpoint_that_was_busy_once_answers() -> None:

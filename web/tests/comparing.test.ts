@@ -41,6 +41,7 @@ function run(...calls: CallView[]): RunView {
     finishReason: '',
     done: true,
     repliedAt: 1,
+    retry: null,
   }
   return { ...emptyRun('r'), items: [step] }
 }

@@ -45,6 +45,7 @@ const step = (more: Partial<StepItem> = {}): StepItem => ({
   finishReason: 'stop',
   done: true,
   repliedAt: 2_000,
+  retry: null,
   ...more,
 })
 

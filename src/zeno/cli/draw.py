@@ -1,5 +1,6 @@
 """Drawing a run on the terminal, live: thinking, actions, results, the answer and how it ended."""
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,7 +21,7 @@ from zeno.core.events import (
     ToolStarted,
 )
 from zeno.core.messages import ToolCall
-from zeno.core.ports import Delta, ThinkingDelta
+from zeno.core.ports import Delta, Piece, RetryDelta, ThinkingDelta
 from zeno.core.provenance import Passage
 from zeno.i18n import catalogue, text
 from zeno.stores.event_log import Record
@@ -46,6 +47,9 @@ class Drawing:
     def show(self, item: Record | Delta) -> None:
         """Draw one more thing."""
         self._stop_waiting()
+        if isinstance(item, RetryDelta):
+            self._retry(item)
+            return
         if not isinstance(item, Record):
             self._stream(item)
             return
@@ -82,7 +86,13 @@ class Drawing:
         self._stop_waiting()
         self._break()
 
-    def _stream(self, delta: Delta) -> None:
+    def _retry(self, delta: RetryDelta) -> None:
+        why = "busy" if delta.code == "model_busy" else "away"
+        seconds = math.ceil(delta.seconds)
+        words = self._say(f"retry.{why}", seconds=seconds, attempt=delta.attempt, most=delta.most)
+        self.console.print(Text(words, "yellow"))
+
+    def _stream(self, delta: Piece) -> None:
         style = "dim italic" if isinstance(delta, ThinkingDelta) else ""
         if style != self._style:
             self._break()

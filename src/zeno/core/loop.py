@@ -21,7 +21,7 @@ from zeno.core.errors import ModelUnavailable
 from zeno.core.events import ApprovalRequested, Event, ModelReplied, RunEnded, RunPaused, StepStarted
 from zeno.core.kit import Kit
 from zeno.core.messages import Message, Part, ToolCall
-from zeno.core.ports import Delta, Reply
+from zeno.core.ports import Delta, Reply, RetryDelta
 from zeno.core.prompt import model_request
 from zeno.core.state import RunState, apply
 
@@ -75,7 +75,7 @@ async def _ask_model(state: RunState, kit: Kit, action: AskModel) -> Told:
                         yield _replied(item, state, action.step)
                         return
                     yield item
-                    shown = True
+                    shown = shown or not isinstance(item, RetryDelta)
             raise ModelUnavailable("reply_incomplete", retryable=True)
         except ModelUnavailable as error:
             if not (shown and error.retryable) or attempt == MOST_ATTEMPTS:

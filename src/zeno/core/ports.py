@@ -165,7 +165,20 @@ class ThinkingDelta(Struct, frozen=True, tag="thinking_delta"):
     text: str
 
 
-Delta = TextDelta | ThinkingDelta
+class RetryDelta(Struct, frozen=True, tag="retry_delta"):
+    """The model could not be had and is asked again in `seconds`: attempt number `attempt` of `most`. `code` says why."""
+
+    attempt: int
+    most: int
+    seconds: float
+    code: str
+
+
+Piece = TextDelta | ThinkingDelta
+"""A piece of a reply."""
+
+Delta = Piece | RetryDelta
+"""What is told of a step while it goes on, and not kept."""
 
 
 class Reply(Struct, frozen=True):

@@ -7,7 +7,7 @@ import msgspec
 
 from zeno.core.errors import ModelRefused, ModelUnavailable
 from zeno.core.messages import Message, Part, TextPart, ThinkingPart, Usage
-from zeno.core.ports import Delta, Reply, TextDelta, ThinkingDelta
+from zeno.core.ports import Piece, Reply, TextDelta, ThinkingDelta
 from zeno.models.chat_calls import CallFragment, Calls, FunctionFragment
 from zeno.models.dialects import Dialect
 from zeno.models.letters import Letters, whole
@@ -102,7 +102,7 @@ class ChatReply:
         self._finish_reason = ""
         self._answered_by = ""
 
-    def add(self, payload: bytes) -> list[Delta]:
+    def add(self, payload: bytes) -> list[Piece]:
         """Take an event in; the deltas to show for it. The last one may hold usage and no choices."""
         if payload == b"[DONE]":
             return []
@@ -130,13 +130,13 @@ class ChatReply:
         except (ValueError, RecursionError):
             raise self._transport.unavailable("model_protocol_error", text[:4000], self._model) from None
 
-    def _chosen(self, choice: _Choice) -> list[Delta]:
+    def _chosen(self, choice: _Choice) -> list[Piece]:
         self._finish_reason = choice.finish_reason or self._finish_reason
         self._usage = choice.usage or self._usage
         delta = choice.delta or choice.message
         if delta is None:
             return []
-        shown: list[Delta] = []
+        shown: list[Piece] = []
         if thinking := self._reasoned(delta):
             shown.append(ThinkingDelta(thinking))
         if delta.content:
@@ -157,7 +157,7 @@ class ChatReply:
         told = delta.reasoning_content or delta.reasoning or delta.thinking or delta.reasoning_details
         return self._thought_letters.feed(spoken(told)) if told else ""
 
-    def _said(self, content: Any) -> list[Delta]:
+    def _said(self, content: Any) -> list[Piece]:
         if isinstance(content, list):
             return [delta for part in content for delta in self._part(part)]
         text = self._letters.feed(spoken(content))
@@ -165,20 +165,20 @@ class ChatReply:
             return [TextDelta(text)] if text else []
         return self._tagged.feed(text)
 
-    def _part(self, part: Any) -> list[Delta]:
+    def _part(self, part: Any) -> list[Piece]:
         if not is_thinking(part):
             return self._said(spoken(part))
         text = self._thought_letters.feed(spoken(part))
         return [ThinkingDelta(text)] if text else []
 
-    def _keep(self, shown: list[Delta]) -> None:
+    def _keep(self, shown: list[Piece]) -> None:
         for delta in shown:
             (self._text if isinstance(delta, TextDelta) else self._thinking).append(delta.text)
 
-    def end(self) -> list[Delta]:
+    def end(self) -> list[Piece]:
         """What was held back, when the stream is over."""
         thought = self._thought_letters.end()
-        shown: list[Delta] = [ThinkingDelta(thought)] if thought else []
+        shown: list[Piece] = [ThinkingDelta(thought)] if thought else []
         shown += self._said(self._letters.end())
         shown += self._tagged.end() if self._tagged else []
         self._keep(shown)

@@ -10,7 +10,7 @@ import msgspec
 
 from zeno.core.errors import ModelRefused, ModelUnavailable
 from zeno.core.messages import Message, TextPart, ThinkingPart
-from zeno.core.ports import ModelClient, ModelRequest, Reply, ToolSpec
+from zeno.core.ports import ModelClient, ModelRequest, Reply, RetryDelta, ToolSpec
 from zeno.models.profile import Profile
 from zeno.models.registry import FAMILIES, ModelChoice, Models, wire
 from zeno.models.transport import Transport
@@ -106,6 +106,8 @@ async def _asked(
     began, first = clock(), None
     async with aclosing(client.stream(request)) as stream:
         async for item in stream:
+            if isinstance(item, RetryDelta):
+                continue
             first = clock() - began if first is None else first
             if isinstance(item, Reply):
                 return item, first

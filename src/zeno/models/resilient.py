@@ -1,6 +1,6 @@
 """Patience with models: the same one again after a pause, or the next one. It knows no provider.
 
-Both give up only what nobody has seen: once a delta was told, an error passes through.
+Both give up only what nobody has seen: once a piece of the reply was told, an error passes through.
 """
 
 import asyncio
@@ -10,7 +10,7 @@ from contextlib import aclosing
 from dataclasses import KW_ONLY, dataclass
 
 from zeno.core.errors import ModelUnavailable
-from zeno.core.ports import Delta, ModelClient, ModelRequest, Reply
+from zeno.core.ports import Delta, ModelClient, ModelRequest, Reply, RetryDelta
 
 LONGEST_PAUSE = 60.0
 """Seconds; a provider that asks for more is obeyed only so far."""
@@ -21,7 +21,7 @@ class Retrying:
     """Asks `client` up to `attempts` times while the error says that this may help.
 
     It waits as long as the provider asks, else exponentially longer with full jitter (AWS Architecture Blog, "Exponential
-    Backoff And Jitter"): `jitter` gives a pause between its two arguments, in seconds.
+    Backoff And Jitter"): `jitter` gives a pause between its two arguments, in seconds. Each pause is told before it begins.
     """
 
     client: ModelClient
@@ -38,16 +38,18 @@ class Retrying:
             try:
                 async with aclosing(self.client.stream(request)) as items:
                     async for item in items:
-                        begun = True
+                        begun = begun or not isinstance(item, RetryDelta)
                         yield item
                 return
             except ModelUnavailable as error:
                 if begun or not error.retryable or attempt + 1 >= self.attempts:
                     raise
-                pause = error.retry_after
+                pause, code = error.retry_after, error.code
             if pause is None:
                 pause = self.jitter(0.0, self.first_pause * 2**attempt)
-            await self.sleep(min(pause, LONGEST_PAUSE))
+            pause = min(pause, LONGEST_PAUSE)
+            yield RetryDelta(attempt + 2, self.attempts, pause, code)
+            await self.sleep(pause)
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ class Fallback:
             try:
                 async with aclosing(client.stream(request)) as items:
                     async for item in items:
-                        begun = True
+                        begun = begun or not isinstance(item, RetryDelta)
                         yield item
                 return
             except ModelUnavailable:

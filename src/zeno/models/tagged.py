@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from itertools import groupby
 
-from zeno.core.ports import Delta, TextDelta, ThinkingDelta
+from zeno.core.ports import Piece, TextDelta, ThinkingDelta
 
 _NAMES = ("think", "thinking", "reasoning", "thought")
 _OPENING = {*(f"<{name}>" for name in _NAMES), "<|channel|>analysis<|message|>"}
@@ -37,7 +37,7 @@ class Tagged:
         self._code = 0
         """How long the run of backticks was that opened the code which the text is in."""
 
-    def feed(self, text: str) -> list[Delta]:
+    def feed(self, text: str) -> list[Piece]:
         """The deltas of a piece of text."""
         if (
             not self._held
@@ -49,12 +49,12 @@ class Tagged:
         text, self._held = self._held + text, ""
         return self._merged(self._pieces(text))
 
-    def end(self) -> list[Delta]:
+    def end(self) -> list[Piece]:
         """The rest: a tag that was never finished is text, or thinking if it stands there."""
         held, self._held = self._held, ""
         return [self._delta(held)] if held else []
 
-    def _pieces(self, text: str) -> Iterable[Delta]:
+    def _pieces(self, text: str) -> Iterable[Piece]:
         at = 0
         while at < len(text):
             if text[at] == "<" and not self._in_code():
@@ -119,13 +119,13 @@ class Tagged:
         self._trim = not piece
         return piece
 
-    def _delta(self, text: str) -> Delta:
+    def _delta(self, text: str) -> Piece:
         if self._thinking:
             return ThinkingDelta(text)
         self._shown = self._shown or not text.isspace()
         return TextDelta(text)
 
     @staticmethod
-    def _merged(deltas: Iterable[Delta]) -> list[Delta]:
+    def _merged(deltas: Iterable[Piece]) -> list[Piece]:
         """`deltas` with neighbours of a kind joined."""
         return [kind("".join(delta.text for delta in run)) for kind, run in groupby(deltas, type)]

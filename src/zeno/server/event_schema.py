@@ -5,7 +5,7 @@ from typing import Any, get_args
 import msgspec
 
 from zeno.core.events import Event
-from zeno.core.ports import TextDelta, ThinkingDelta
+from zeno.core.ports import Delta
 from zeno.server.answers import REFERENCE, referred
 
 RECORD = {"$ref": REFERENCE.format(name="EventRecord")}
@@ -46,7 +46,7 @@ STREAM = {
         "properties": {
             "id": {
                 "type": "string",
-                "description": "`SEQ` of an event, `SEQ.N` of the piece number N that was written behind it.",
+                "description": "`SEQ` of an event, `SEQ.N` of what was told behind it as number N.",
             },
             "event": {"type": "string", "description": "The type of what `data` holds."},
             "data": {
@@ -62,7 +62,7 @@ STREAM = {
 }
 """A run's stream of Server-Sent Events."""
 
-DOCUMENTED = (Event, TextDelta, ThinkingDelta, LargeRecord)
+DOCUMENTED = (Event, Delta, LargeRecord)
 
 
 def events_told(schemas: dict[str, Any]) -> None:
@@ -72,8 +72,8 @@ def events_told(schemas: dict[str, Any]) -> None:
         number = {"type": "integer", "description": "The number in the run, from 1."}
         time = {"type": "integer", "description": "Milliseconds since 1970-01-01 UTC."}
         _add(schemas[name], {"seq": number, "at": time})
-    for name in (TextDelta.__name__, ThinkingDelta.__name__):
-        _add(schemas[name], {"step": {"type": "integer", "description": "The step that it is a piece of."}})
+    for kind in get_args(Delta):
+        _add(schemas[kind.__name__], {"step": {"type": "integer", "description": "The step that it belongs to."}})
     mapping = {schemas[name]["properties"]["type"]["enum"][0]: REFERENCE.format(name=name) for name in names}
     schemas["EventRecord"] = {
         "title": "EventRecord",
@@ -81,10 +81,10 @@ def events_told(schemas: dict[str, Any]) -> None:
         "oneOf": [{"$ref": reference} for reference in mapping.values()],
         "discriminator": {"propertyName": "type", "mapping": mapping},
     }
-    pieces = [{"$ref": REFERENCE.format(name=kind.__name__)} for kind in (TextDelta, ThinkingDelta, LargeRecord)]
+    pieces = [{"$ref": REFERENCE.format(name=kind.__name__)} for kind in (*get_args(Delta), LargeRecord)]
     schemas["StreamItem"] = {
         "title": "StreamItem",
-        "description": "What a stream tells: an event, or a piece of an answer as it is written.",
+        "description": "What a stream tells: an event, a piece of an answer as it is written, that the model is asked again.",
         "anyOf": [RECORD, *pieces],
     }
     if "EventPage" in schemas:

@@ -1724,6 +1724,20 @@ export interface components {
             ready: boolean;
         };
         /**
+         * RetryDelta
+         * @description The model could not be had and is asked again in `seconds`: attempt number `attempt` of `most`. `code` says why.
+         */
+        RetryDelta: {
+            attempt: number;
+            code: string;
+            most: number;
+            seconds: number;
+            /** @description The step that it belongs to. */
+            step: number;
+            /** @enum {unknown} */
+            type: "retry_delta";
+        };
+        /**
          * Rule
          * @description What is to be done with calls that match.
          *
@@ -2051,9 +2065,9 @@ export interface components {
         };
         /**
          * StreamItem
-         * @description What a stream tells: an event, or a piece of an answer as it is written.
+         * @description What a stream tells: an event, a piece of an answer as it is written, that the model is asked again.
          */
-        StreamItem: components["schemas"]["EventRecord"] | components["schemas"]["TextDelta"] | components["schemas"]["ThinkingDelta"] | components["schemas"]["LargeRecord"];
+        StreamItem: components["schemas"]["EventRecord"] | components["schemas"]["TextDelta"] | components["schemas"]["ThinkingDelta"] | components["schemas"]["RetryDelta"] | components["schemas"]["LargeRecord"];
         /**
          * Team
          * @description One team. `created_at` is in milliseconds since 1970-01-01 UTC.
@@ -2075,7 +2089,7 @@ export interface components {
          * @description A piece of answer text, as it is written.
          */
         TextDelta: {
-            /** @description The step that it is a piece of. */
+            /** @description The step that it belongs to. */
             step: number;
             text: string;
             /** @enum {unknown} */
@@ -2095,7 +2109,7 @@ export interface components {
          * @description A piece of reasoning, as it is written.
          */
         ThinkingDelta: {
-            /** @description The step that it is a piece of. */
+            /** @description The step that it belongs to. */
             step: number;
             text: string;
             /** @enum {unknown} */

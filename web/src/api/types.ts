@@ -6,11 +6,12 @@ type Schemas = components['schemas']
 export type Event = Schemas['EventRecord']
 export type TextDelta = Schemas['TextDelta']
 export type ThinkingDelta = Schemas['ThinkingDelta']
+export type RetryDelta = Schemas['RetryDelta']
 export type LargeRecord = Schemas['LargeRecord']
 /** What a stream tells; a large event comes as a reference, which `follow` resolves. */
-export type StreamItem = Event | TextDelta | ThinkingDelta | LargeRecord
+export type StreamItem = Told | LargeRecord
 /** What the reducer is given. */
-export type Told = Event | TextDelta | ThinkingDelta
+export type Told = Event | TextDelta | ThinkingDelta | RetryDelta
 
 export type Part = Schemas['Message']['parts'][number]
 export type TextPart = Schemas['TextPart']

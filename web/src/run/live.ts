@@ -85,7 +85,7 @@ export function joined(told: readonly Told[]): Told[] {
   for (let place = 0; place < told.length;) {
     const first = told[place] as Told
     let end = place + 1
-    if (!('seq' in first)) {
+    if ('text' in first) {
       while (end < told.length && continues(first, told[end] as Told)) end += 1
       const pieces = told.slice(place, end) as (TextDelta | ThinkingDelta)[]
       all.push({ ...first, text: pieces.map((piece) => piece.text).join('') })
@@ -96,7 +96,7 @@ export function joined(told: readonly Told[]): Told[] {
 }
 
 function continues(first: TextDelta | ThinkingDelta, next: Told): boolean {
-  return !('seq' in next) && next.type === first.type && next.step === first.step
+  return 'text' in next && next.type === first.type && next.step === first.step
 }
 
 function after(seq: number): string {

@@ -1,5 +1,5 @@
 /** The fold of a run's events into what is drawn. Pure: the same events give the same view, and no view is changed in place. */
-import type { Event, Told, Usage } from '@/api/types'
+import type { Event, RetryDelta, TextDelta, ThinkingDelta, Told, Usage } from '@/api/types'
 
 import { emptyRun, NO_USAGE, type ApprovalView, type CallView, type Item, type RunView, type StepItem } from './view'
 
@@ -7,7 +7,7 @@ type Of<K extends Event['type']> = Extract<Event, { type: K }>
 
 /** The view after one more thing was told. A record that was folded before changes nothing. */
 export function apply(view: RunView, told: Told): RunView {
-  if (!('seq' in told)) return withDelta(view, told.type === 'thinking_delta' ? 'thinking' : 'text', told.step, told.text)
+  if (!('seq' in told)) return withDelta(view, told)
   if (told.seq <= view.seq) return view
   return { ...folded(view, told), seq: told.seq }
 }
@@ -87,15 +87,21 @@ function withStep(view: RunView, event: Of<'step_started'>): RunView {
     finishReason: '',
     done: false,
     repliedAt: null,
+    retry: null,
   }
   return { ...view, items: [...voided, item] }
 }
 
-function withDelta(view: RunView, field: 'text' | 'thinking', step: number, text: string): RunView {
+function withDelta(view: RunView, delta: TextDelta | ThinkingDelta | RetryDelta): RunView {
   return withItem(
     view,
-    (item) => item.kind === 'step' && item.step === step && !item.done,
-    (item) => (item.kind === 'step' ? { ...item, [field]: item[field] + text } : item),
+    (item) => item.kind === 'step' && item.step === delta.step && !item.done,
+    (item) => {
+      if (item.kind !== 'step') return item
+      if (delta.type === 'retry_delta') return { ...item, retry: delta }
+      const field = delta.type === 'thinking_delta' ? 'thinking' : 'text'
+      return { ...item, [field]: item[field] + delta.text, retry: null }
+    },
   )
 }
 
@@ -119,6 +125,7 @@ function withReply(view: RunView, event: Of<'model_replied'>): RunView {
       finishReason: event.finish_reason,
       done: true,
       repliedAt: event.at,
+      retry: null,
     }),
   )
   return { ...replied, usage: sum(view.usage, event.usage) }

@@ -1,5 +1,5 @@
 /** What is drawn of a run. Values only; `reducer.ts` makes them from events. */
-import type { ActionKind, Decision, Effect, Ending, FilePart, Outcome, Part, Usage } from '@/api/types'
+import type { ActionKind, Decision, Effect, Ending, FilePart, Outcome, Part, RetryDelta, Usage } from '@/api/types'
 
 /** A call that a person is or was asked about. Times are milliseconds since 1970-01-01 UTC. */
 export interface ApprovalView {
@@ -67,6 +67,8 @@ export interface StepItem {
   finishReason: string
   done: boolean
   repliedAt: number | null
+  /** That the model could not be had and is asked again, until it says something. */
+  retry: RetryDelta | null
 }
 
 export interface CancelItem {

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from zeno.core.ports import Delta
+from zeno.core.ports import Piece
 from zeno.models.prompted.value import JsonValue
 from zeno.models.prompted.voice import Voice
 from zeno.models.prompted.words import OPENING_KEYS, TAGS, plain
@@ -44,14 +44,14 @@ class Parser:
         """The text outside thinking and JSON."""
         return "".join(self._prose).strip()
 
-    def feed(self, text: str) -> list[Delta]:
+    def feed(self, text: str) -> list[Piece]:
         """Take in the next piece of the reply; what to show for it."""
         position = 0
         while position < len(text):
             position = self._steps[self._place](self, text, position)
         return self.voice.taken()
 
-    def finish(self) -> list[Delta]:
+    def finish(self) -> list[Piece]:
         """The reply is over; what is left to show. A torn tag at the end of a thought is dropped, elsewhere it is text."""
         held, self._held = self._held, ""
         if self._place == "guess" and '"' in held:

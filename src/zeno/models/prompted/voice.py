@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from zeno.core.ports import Delta, TextDelta, ThinkingDelta
+from zeno.core.ports import Piece, TextDelta, ThinkingDelta
 
 BETWEEN = "\n\n"
 """What separates two thoughts, and two messages to the user."""
@@ -14,7 +14,7 @@ class Voice:
 
     _thoughts: list[str] = field(default_factory=list)
     _words: list[str] = field(default_factory=list)
-    _fresh: list[Delta] = field(default_factory=list)
+    _fresh: list[Piece] = field(default_factory=list)
     _new_thought: bool = True
     _new_speech: bool = True
 
@@ -56,12 +56,12 @@ class Voice:
         self._words.append(text)
         self._show(TextDelta(text))
 
-    def taken(self) -> list[Delta]:
+    def taken(self) -> list[Piece]:
         """What has come since the last time, neighbours of one kind joined."""
         fresh, self._fresh = self._fresh, []
         return fresh
 
-    def _show(self, delta: Delta) -> None:
+    def _show(self, delta: Piece) -> None:
         if self._fresh and type(self._fresh[-1]) is type(delta):
             self._fresh[-1] = type(delta)(self._fresh[-1].text + delta.text)
         else:
