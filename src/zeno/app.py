@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import functools
 import shutil
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -185,17 +185,23 @@ class App:
         await self._wake(run.id, run.session_id)
 
     async def decide(
-        self, scope: Scope | None, approval_id: str, decision: Decision, *, admin: bool = False, always: bool = False
+        self,
+        scope: Scope | None,
+        approval_id: str,
+        decision: Decision,
+        *,
+        admin: bool = False,
+        always: Collection[str] | None = None,
     ) -> tuple[Approval, bool]:
         """Decide about a call: the approval as it is then, and whether this was the decision that counted.
 
-        A scope of `None` is for whoever runs the installation.
-        With `always` a rule is kept as well, which spares the next question about the same. Raises `NotFound`, `Invalid` for
-        arguments or an answer that do not fit, `Conflict` when it was decided otherwise.
+        A scope of `None` is for whoever runs the installation. With `always` a rule is kept as well, which spares the next
+        question about the same: the arguments named by it may then be anything. Raises `NotFound`, `Invalid` for arguments or
+        an answer that do not fit, `Conflict` when it was decided otherwise.
         """
         approval = await self.approvals.find(scope, approval_id, admin=admin)
         decision = fitting(approval, decision, self.tools)
-        rule = KeptRule(new_id(), sparing(approval, decision, self.tools), now()) if always else None
+        rule = None if always is None else KeptRule(new_id(), sparing(approval, decision, self.tools, always), now())
         decided, counted = await self.approvals.decide(scope, approval, decision, now=now(), admin=admin, sparing=rule)
         await self._wake(approval.run_id, approval.session_id)
         return decided, counted

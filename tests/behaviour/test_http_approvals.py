@@ -157,6 +157,30 @@ async def test_always_spares_the_next_question_and_only_that_one(door: Door) -> 
 
 
 @scene
+async def test_always_may_leave_arguments_open_and_holds_the_others(door: Door) -> None:
+    async with inside(door, model=_mailing(door)) as house, house.own as client:
+        run, approval = await _asked(client)
+        decision = {"decision": "approve", "always": True}
+        path = f"/api/v1/approvals/{approval}/decision"
+        wrong = await client.post(path, json=decision | {"any": ["text", "bcc"]})
+        assert (wrong.status_code, wrong.json()["code"]) == (422, "always_unknown")
+        assert wrong.json()["params"] == {"names": "bcc", "known": "text, to"}
+        assert (await client.get("/api/v1/rules")).json()["rules"] == []
+        assert (await client.post(path, json=decision | {"any": ["text"]})).status_code == 200
+        assert (await house.ended(run))["ending"] == "answered"
+        (kept,) = (await client.get("/api/v1/rules")).json()["rules"]
+        assert kept["rule"]["arguments"] == {"to": MAIL["to"], "text": "*"}
+
+        async def verdict(**arguments: str) -> str:
+            trial = await client.post("/api/v1/rules/test", json={"tool": "send_mail", "arguments": arguments})
+            return str(trial.json()["verdict"])
+
+        assert await verdict(to=MAIL["to"], text="something else,\nin two lines") == "allow"
+        assert await verdict(to="wang@example.com", text=MAIL["text"]) == "ask"
+        assert await verdict(**MAIL, bcc="wang@example.com") == "ask"
+
+
+@scene
 async def test_always_is_refused_where_no_rule_could_spare_the_question(door: Door) -> None:
     script = _mailing(door)
     async with inside(door, model=script) as house, house.own as client:
@@ -217,6 +241,7 @@ WRONG: list[dict[str, Any]] = [
     {"decision": "answer"},
     {"decision": "answer", "answer": {"choices": ["x"]}},
     {"decision": "deny", "always": True},
+    {"decision": "approve", "any": ["text"]},
     {"decision": "deny", "reason": "x" * 10_001},
 ]
 

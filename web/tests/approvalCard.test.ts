@@ -323,6 +323,25 @@ describe('the card of an approval', () => {
     expect(server.posted).toEqual([{ decision: 'approve', always: true }])
   })
 
+  it('leaves open in the rule what it is told to, and says what that means', async () => {
+    const server = new Server(waiting())
+    mount()
+    ;(await there('always')).click()
+    ;(await there('any-text')).click()
+    await nextTick()
+    expect(find('always-rule').textContent).toContain('any text')
+    expect(find('always-rule').textContent).toContain('ann@example.com')
+    expect(find('always-open').textContent).toContain('Whatever stands in text')
+    find('any-to').click()
+    await nextTick()
+    expect(find('always-open').textContent).toContain('Every call of send_mail')
+    find('any-to').click()
+    await until(() => !isOff('always-confirm'))
+    find('always-confirm').click()
+    await there('outcome')
+    expect(server.posted).toEqual([{ decision: 'approve', always: true, any: ['text'] }])
+  })
+
   it('offers no rule where none could spare the question', async () => {
     new Server(waiting({ cause: 'manual' }))
     mount()

@@ -1,7 +1,7 @@
 """What a decision must be to fit the call that it is about, and the rule that spares the next question of its kind."""
 
 import glob
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import msgspec
@@ -41,16 +41,21 @@ def fitting(approval: Approval, decision: Decision, tools: Mapping[str, Tool]) -
             raise Invalid("decision_misplaced", kind=approval.kind)
 
 
-def sparing(approval: Approval, decision: Decision, tools: Mapping[str, Tool]) -> Rule:
-    """The rule that allows exactly what is being approved. Raises `Invalid` where no rule could spare the question."""
+def sparing(approval: Approval, decision: Decision, tools: Mapping[str, Tool], anything: Collection[str] = ()) -> Rule:
+    """The rule that allows exactly what is being approved, with any value of the arguments in `anything`.
+
+    Raises `Invalid` where no rule could spare the question, and for an argument that the call does not have.
+    """
     if approval.kind != "action" or approval.cause not in SPARED or not isinstance(decision, Approved | Edited):
         raise Invalid("always_not_possible", cause=approval.cause)
     text = decision.arguments if isinstance(decision, Edited) else approval.arguments
     arguments: dict[str, Any] = msgspec.json.decode(text)
     if (tool := tools.get(approval.tool)) is not None:
         arguments = tool.spec.completed(arguments)
+    if unknown := sorted(set(anything) - arguments.keys()):
+        raise Invalid("always_unknown", names=", ".join(unknown)[:200], known=", ".join(arguments) or "-")
     patterns = {name: glob.escape(value if isinstance(value, str) else as_json(value)) for name, value in arguments.items()}
-    return Rule("allow", glob.escape(approval.tool), patterns, exact=True)
+    return Rule("allow", glob.escape(approval.tool), patterns | dict.fromkeys(anything, "*"), exact=True)
 
 
 def _checked(approval: Approval, text: str, tools: Mapping[str, Tool]) -> str:

@@ -26,8 +26,9 @@ class AnswerBody(Body):
 class DecisionBody(Body):
     """A decision: `edit` comes with `arguments`, `answer` with an `answer`.
 
-    `always` keeps a rule as well, so that a call of this tool with exactly these arguments is not asked about again; it goes
-    with `approve` and `edit` of a call that is asked about because the tool is dangerous or an argument is others' words.
+    `always` keeps a rule as well, so that a call of this tool with exactly these arguments is not asked about again, those in
+    `any` aside, which may then have any value; it goes with `approve` and `edit` of a call that is asked about because the tool
+    is dangerous or an argument is others' words.
     """
 
     decision: Literal["approve", "edit", "deny", "answer"]
@@ -35,6 +36,7 @@ class DecisionBody(Body):
     reason: str = Field("", max_length=LONGEST_REASON, description="Why; the model is told.")
     answer: AnswerBody | None = None
     always: bool = False
+    any: list[str] = Field([], max_length=100, description="Arguments that the rule of `always` leaves open.")
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
@@ -44,6 +46,8 @@ class DecisionBody(Body):
             raise ValueError("an answer belongs to answer")
         if self.always and self.decision not in ("approve", "edit"):
             raise ValueError("always belongs to approve and edit")
+        if self.any and not self.always:
+            raise ValueError("any belongs to always")
         return self
 
 
@@ -57,7 +61,8 @@ class Decided(msgspec.Struct, frozen=True):
 async def decided(app: App, who: Principal, approval_id: str, body: DecisionBody) -> Decided:
     """Decide. Raises `NotFound`, `Invalid` for what does not fit, and `Conflict` when it was decided otherwise."""
     admin = "admin" in who.rights
-    return Decided(*await app.decide(who.scope, approval_id, _decision(body), admin=admin, always=body.always))
+    always = body.any if body.always else None
+    return Decided(*await app.decide(who.scope, approval_id, _decision(body), admin=admin, always=always))
 
 
 def json_text(value: dict[str, Any]) -> str:

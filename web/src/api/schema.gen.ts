@@ -1112,8 +1112,9 @@ export interface components {
          * DecisionBody
          * @description A decision: `edit` comes with `arguments`, `answer` with an `answer`.
          *
-         *     `always` keeps a rule as well, so that a call of this tool with exactly these arguments is not asked about again; it goes
-         *     with `approve` and `edit` of a call that is asked about because the tool is dangerous or an argument is others' words.
+         *     `always` keeps a rule as well, so that a call of this tool with exactly these arguments is not asked about again, those in
+         *     `any` aside, which may then have any value; it goes with `approve` and `edit` of a call that is asked about because the tool
+         *     is dangerous or an argument is others' words.
          */
         DecisionBody: {
             /**
@@ -1122,6 +1123,12 @@ export interface components {
              */
             always: boolean;
             answer?: components["schemas"]["AnswerBody"] | null;
+            /**
+             * Any
+             * @description Arguments that the rule of `always` leaves open.
+             * @default []
+             */
+            any: string[];
             /**
              * Arguments
              * @description The arguments to carry it out with instead.
