@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
+import { actions } from '@/run/actions'
 import { align, figures, spread } from '@/run/comparing'
 import { emptyRun, type CallView, type RunView, type StepItem } from '@/run/view'
 
@@ -101,5 +102,16 @@ describe('two runs side by side', () => {
     expect(found['calls']).toMatchObject({ one: 2, other: 1, difference: -1 })
     expect(found['failures']).toMatchObject({ one: 1, other: 0, difference: -1 })
     expect(found['milliseconds']).toMatchObject({ one: 3000, other: null, difference: null })
+  })
+
+  it('count the time in which people were waited for, once where calls waited together', () => {
+    const asked = (requestedAt: number, decidedAt: number | null) =>
+      call('send_mail', `${requestedAt}`, { approval: { requestedAt, decidedAt } as CallView['approval'] })
+    const one = { ...run(asked(5000, 6000), asked(1000, 4000), asked(2000, 3000), asked(3500, 4500)), endedAt: 9000 }
+    const other = { ...run(asked(1000, null), call('a', '1')), endedAt: 2000 }
+    const found = Object.fromEntries(figures(one, other).map((figure) => [figure.name, figure]))
+    expect(found['waited']).toMatchObject({ one: 4500, other: 1000, difference: -3500 })
+    expect(actions(one).flatMap(({ tool, waited }) => (tool ? [waited] : []))).toEqual([1000, 3000, 1000, 1000])
+    expect(actions(other).map(({ waited }) => waited)).toEqual([0, 0, 0])
   })
 })

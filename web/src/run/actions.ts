@@ -1,7 +1,7 @@
 /** A run as a list of what it did: each asking of the model and each call, in order. Pure. */
 import type { ActionKind, Usage } from '@/api/types'
 
-import type { CallView, RunView, StepItem } from './view'
+import { waitOf, type CallView, type RunView, type StepItem } from './view'
 
 export interface Action {
   /** The key of its bar in the timeline. */
@@ -14,6 +14,8 @@ export interface Action {
   outcome: string
   usage: Usage | null
   milliseconds: number | null
+  /** Milliseconds for which it waited for a decision; 0 for one that is still waited for. */
+  waited: number
 }
 
 export function actions(view: RunView): Action[] {
@@ -32,6 +34,7 @@ function asked(item: StepItem): Action {
     outcome: item.done ? 'done' : 'open',
     usage: item.usage,
     milliseconds: item.repliedAt === null ? null : item.repliedAt - item.at,
+    waited: 0,
   }
 }
 
@@ -46,5 +49,6 @@ function called(item: StepItem, call: CallView): Action {
     outcome: call.outcome ?? 'open',
     usage: call.usage,
     milliseconds: took,
+    waited: waitOf(call, call.approval?.requestedAt ?? 0),
   }
 }

@@ -1,5 +1,5 @@
 /** Two runs held against each other: which calls correspond, and in what figures they differ. Pure. */
-import { callsOf, type CallView, type RunView } from './view'
+import { callsOf, waitedOf, type CallView, type RunView } from './view'
 
 /** Calls of both that correspond, or a call that only one of them made. */
 export interface Pair {
@@ -11,7 +11,7 @@ export interface Pair {
 }
 
 export interface Figure {
-  name: 'steps' | 'calls' | 'failures' | 'milliseconds' | 'input' | 'output' | 'cached' | 'reasoning'
+  name: 'steps' | 'calls' | 'failures' | 'milliseconds' | 'waited' | 'input' | 'output' | 'cached' | 'reasoning'
   one: number | null
   other: number | null
   /** The second less the first. */
@@ -119,6 +119,7 @@ function counted(view: RunView): Record<Figure['name'], number | null> {
     calls: calls.length,
     failures: calls.filter((call) => call.outcome !== null && call.outcome !== 'done').length,
     milliseconds: view.startedAt === null || view.endedAt === null ? null : view.endedAt - view.startedAt,
+    waited: view.endedAt === null ? null : waitedOf(view, view.endedAt),
     input: view.usage.input_tokens,
     output: view.usage.output_tokens,
     cached: view.usage.cached_tokens,

@@ -141,3 +141,22 @@ export function filesOf(view: RunView): FilePart[] {
   const byPath = new Map(callsOf(view).flatMap((call) => call.files.map((file) => [file.path, file] as const)))
   return [...byPath.values()]
 }
+
+/** Milliseconds for which a call waited for a person; `until` closes what is still open. */
+export function waitOf({ approval }: CallView, until: number): number {
+  return approval ? Math.max((approval.decidedAt ?? until) - approval.requestedAt, 0) : 0
+}
+
+/** Milliseconds for which a run waited for people: times in which several calls waited count once. */
+export function waitedOf(view: RunView, until: number): number {
+  let [total, counted] = [0, 0]
+  const asked = callsOf(view).flatMap((call) =>
+    call.approval ? [[call.approval.requestedAt, waitOf(call, until)] as const] : [],
+  )
+  for (const [from, wait] of asked.toSorted(([one], [other]) => one - other)) {
+    const end = from + wait
+    total += Math.max(end - Math.max(from, counted), 0)
+    counted = Math.max(counted, end)
+  }
+  return total
+}
