@@ -162,6 +162,15 @@ describe('the card of a call', () => {
     expect(root.querySelector('[data-test=result]')?.textContent).toContain('<img src=x onerror=alert(1)> **x**')
     expect(root.querySelector('img')).toBeNull()
   })
+
+  it('says where a result is from and when, in the way of the language, and not within the result', async () => {
+    const root = await unfolded({ text: '3 rows\n[source: Sales DB; at 2026-03-05T06:07:08Z]' })
+    const source = root.querySelector('[data-test=source]')
+    expect(source?.textContent).toMatch(/^Source\s*Sales DB\s*Mar \d/)
+    expect(source?.querySelector('time')?.dateTime).toBe('2026-03-05T06:07:08.000Z')
+    expect(root.querySelector('[data-test=result]')?.textContent).toContain('3 rows')
+    expect(root.textContent).not.toContain('[source')
+  })
 })
 
 describe('a result', () => {

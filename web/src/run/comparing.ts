@@ -1,4 +1,5 @@
 /** Two runs held against each other: which calls correspond, and in what figures they differ. Pure. */
+import { readStamp } from './stamp'
 import { callsOf, waitedOf, type CallView, type RunView } from './view'
 
 /** Calls of both that correspond, or a call that only one of them made. */
@@ -70,13 +71,8 @@ function pair(one: CallView | null, other: CallView | null): Pair {
     one,
     other,
     sameArguments: one.name === other.name && canonical(one) === canonical(other),
-    sameResult: one.outcome === other.outcome && unstamped(one) === unstamped(other),
+    sameResult: one.outcome === other.outcome && readStamp(one).text === readStamp(other).text,
   }
-}
-
-/** A result without the line that says when it was had: that one always differs. */
-export function unstamped(call: CallView): string {
-  return call.text.replace(/\n\[source: [^\n]*; at [^\n]*\]$/, '')
 }
 
 /** Arguments in one spelling: the order of names and blanks do not count. What is no JSON stays as it was written. */
