@@ -154,6 +154,14 @@ def test_an_answer_in_chinese_has_the_weather_in_chinese_words(conversation: Con
     assert "现在 22.5 °C，小雨" in answer
 
 
+def test_a_file_is_told_in_the_language_of_the_request_and_without_the_words_for_the_model(conversation: Conversation) -> None:
+    (conversation.workspace / "empty.txt").touch()
+    answer = "notes.txt：\n\nfirst line\nsecond line"
+    assert conversation.say("读取 notes.txt").strip() == answer
+    assert conversation.say("读取 notes.txt 的前 1 行").strip() == "notes.txt：\n\nfirst line\n\n文件从第 2 行起还有内容。"
+    assert conversation.say("读取 empty.txt").strip() == "empty.txt 是空文件。"
+
+
 def test_records_and_sums_are_told_in_a_sentence(conversation: Conversation) -> None:
     answer = conversation.say("MX of example.com, and what is 7*6?")
     assert "5 mail.example.com, 20 backup.example.com" in answer

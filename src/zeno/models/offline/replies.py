@@ -111,12 +111,18 @@ def _file(key: str) -> Callable[[Exchange, Mapping[str, Any], str], str]:
     return tell
 
 
-def _read(exchange: Exchange, _data: Mapping[str, Any], language: str) -> str:
-    content = exchange.conclusion
-    cut = content[:_LONGEST_FILE_EXCERPT]
-    more = text(language, "offline.read.cut", count=len(content) - len(cut)) if len(cut) < len(content) else ""
-    opening = text(language, "offline.read.done", path=exchange.arguments.get("path"))
-    return f"{opening}\n\n{cut}" + (f"\n\n{more}" if more else "")
+def _read(exchange: Exchange, data: Mapping[str, Any], language: str) -> str:
+    # What stands above the lines of the file is said to the model.
+    _, _, content = exchange.conclusion.partition("\n\n")
+    path, following = exchange.arguments.get("path"), data.get("next_start_line")
+    if not content:
+        return text(language, "offline.read.empty", path=path)
+    parts = [text(language, "offline.read.done", path=path), content[:_LONGEST_FILE_EXCERPT]]
+    if left := len(content) - len(parts[1]):
+        parts.append(text(language, "offline.read.cut", count=left))
+    if following is not None:
+        parts.append(text(language, "offline.read.more", line=following))
+    return "\n\n".join(parts)
 
 
 def _conclusion(exchange: Exchange) -> str:
