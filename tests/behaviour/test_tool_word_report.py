@@ -247,6 +247,14 @@ def test_the_fonts_of_both_scripts_are_named_in_every_style_and_in_the_charts(tm
     assert {ea.get("typeface") for ea in drawn(tmp_path, output).iter(A + "ea")} == {"Microsoft YaHei"}
 
 
+def test_no_style_brings_the_look_of_the_template_along_by_a_link(tmp_path: Path) -> None:
+    output = call(tmp_path, subtitle="Week 36", sections=section(paragraphs=["text"]))
+    styles = docx.Document(str(tmp_path / output.files[0].path)).styles.element
+    linked = {style.get(qn("w:styleId")) for style in styles.findall(qn("w:style")) if style.find(qn("w:link")) is not None}
+    assert "Heading2" in linked
+    assert not linked & {"Title", "Subtitle", "Heading1", "Header", "Footer", "TitleChar", "SubtitleChar", "Heading1Char"}
+
+
 def test_the_document_names_its_title_author_and_language_and_no_date(tmp_path: Path) -> None:
     output = call(tmp_path, title="销售周报", language="zh-CN", sections=section(paragraphs=["正文"]))
     document = docx.Document(str(tmp_path / output.files[0].path))

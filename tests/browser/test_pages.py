@@ -127,6 +127,22 @@ def test_whose_words_a_call_is_made_of_is_seen_before_it_is_permitted(
         window.close()
 
 
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_a_document_is_previewed_open_to_everybody_and_in_a_font_like_its_own(
+    browser: Browser, lived_in: tuple[Server, dict[str, str]], dark: bool
+) -> None:
+    server, ids = lived_in
+    window = Window.opened(browser, server, path=PAGES["chat"].format(**ids), dark=dark)
+    window["preview"].last.click()
+    expect(window["preview-content"].locator("article p").first).to_be_visible()
+    words = window["preview-content"].locator("article p, article span")
+    fonts = words.evaluate_all("all => all.map((each) => getComputedStyle(each).fontFamily)")
+    assert len(fonts) > 20
+    assert all(font.endswith("sans-serif") for font in fonts)
+    assert window.accessibility() == []
+    window.close()
+
+
 def test_everything_is_reached_with_the_keyboard(browser: Browser, door: Door, model: GatedModel) -> None:
     door.with_tools(HOLD)
     door.env |= {"ZENO_OPENAI__BASE_URL": model.url, "ZENO_MODEL": "openai:gated"}

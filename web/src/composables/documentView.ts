@@ -110,6 +110,13 @@ function setStyle(element: HTMLElement, name: string, value: unknown): void {
   if (typeof value !== 'string' || UNSAFE_STYLE.test(value)) return
   if (name.includes('-')) element.style.setProperty(name, value)
   else (element.style as unknown as Record<string, string>)[name] = value
+  standIn(element.style)
+}
+
+/** Where its fonts are missing, the text is set without serifs, as Word would, and not in the browser's own font. */
+function standIn(style: CSSStyleDeclaration): void {
+  const { fontFamily } = style
+  if (fontFamily && !fontFamily.endsWith('serif')) style.fontFamily = `${fontFamily}, sans-serif`
 }
 
 /** A drawing without anything in it is a chart: it cannot be shown by what shows the text. */
@@ -138,6 +145,7 @@ function sheetOf(text: string): CSSStyleSheet | null {
       const asks = name.startsWith('--') ? UNSAFE_STYLE.test(value) : ASKING.test(value)
       if (asks || (name === 'position' && !/^(?:static|relative|absolute)$/.test(value))) style.removeProperty(name)
     }
+    standIn(style)
   }
   const sheet = new CSSStyleSheet()
   sheet.replaceSync([...rules.map((rule) => rule.cssText), AROUND].join('\n'))

@@ -95,6 +95,7 @@ def _set_style(styles: Any, look: Look) -> None:
     if not known:
         style.base_style = styles[look.base]
         style.quick_style = True
+    _unlink(style.element)
     # The template brings borders, letter spacing and theme colours of its own.
     for tag in ("w:pBdr", "w:spacing", "w:contextualSpacing"):
         for inherited in style.element.xpath(f".//{tag}"):
@@ -105,6 +106,16 @@ def _set_style(styles: Any, look: Look) -> None:
     layout.space_before, layout.space_after, layout.line_spacing = Pt(look.before), Pt(look.after), look.line
     layout.keep_with_next, layout.widow_control = look.keep_next, True
     layout.alignment = getattr(WD_ALIGN_PARAGRAPH, look.align)
+
+
+def _unlink(style: Any) -> None:
+    """Drop the character style that goes with a paragraph style: it has the look of the template, and some viewers mix both."""
+    styles = style.getparent()
+    for name in style.xpath("w:link/@w:val"):
+        for linked in styles.xpath(f"w:style[@w:styleId='{name}']"):
+            styles.remove(linked)
+    for link in style.xpath("w:link"):
+        style.remove(link)
 
 
 def _frame_headline(style: Any) -> None:
