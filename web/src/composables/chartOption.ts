@@ -24,6 +24,8 @@ const DASHES = ['solid', 'dashed', 'dotted'] as const
 const NARROW = 480
 const BESIDE = 70
 const LEAST = 34
+/** Where there is room for some of the categories only, the last is named, and within the picture. */
+const LAST = { hideOverlap: true, showMaxLabel: true, alignMaxLabel: 'right' } as const
 const MOST_MARKS = 40
 const MOST_BARS_NAMED = 14
 
@@ -120,7 +122,7 @@ function axes(plot: Plot, look: Look, written: (value: number) => string): EChar
 /** Each category is named as long as there is room for it, in several lines if need be. */
 function labels(plot: Plot, look: Look): object {
   const room = Math.floor((look.width - BESIDE) / plot.categories.length) - 6
-  return room >= LEAST ? { interval: 0, width: room, overflow: 'break' } : { hideOverlap: true }
+  return room >= LEAST ? { interval: 0, width: room, overflow: 'break' } : LAST
 }
 
 function label(written: (value: number) => string): (point: { value: unknown }) => string {
