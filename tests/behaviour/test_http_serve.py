@@ -74,6 +74,8 @@ def test_everything_is_there_again_after_a_restart(door: Door) -> None:
             assert {path: client.get(path).json() for path in seen} == seen
             assert server.events(run) == told
             assert client.get(f"/sessions/{session}/files/销售.csv").content.decode() == "一,二"
+            # That, too, is in the audit.
+            seen["/audit"] = client.get("/audit").json()
         assert seen["/rules"]["rules"] == [rule]
 
 
