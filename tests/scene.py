@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import ParamSpec
 
 P = ParamSpec("P")
-BOUND = 60
+BOUND = 120
 """Seconds that anything may take."""
 
 
