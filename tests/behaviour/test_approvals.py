@@ -72,6 +72,19 @@ async def paused(house: House, **more: Any) -> tuple[str, list[dict[str, Any]]]:
     return run, await house.waiting(run)
 
 
+def change_tool(home: Path) -> None:
+    """Make another tool of the one that was asked about."""
+    own = home / "own_tools.py"
+    own.write_text(own.read_text().replace("Charge an account.", "Charge an account twice."))
+
+
+async def asked_anew(house: House, run: str, approval: dict[str, Any]) -> dict[str, Any]:
+    """The approval that takes the place of an earlier one, once there is one."""
+    while not (fresh := [each for each in await house.waiting(run) if each["id"] != approval["id"]]):
+        await asyncio.sleep(0.01)
+    return fresh[0]
+
+
 @scene
 async def test_a_call_waits_for_consent_and_is_then_done_once(tmp_path: Path) -> None:
     async with served(furnished(tmp_path, ONE, CHARGE)) as house:
@@ -256,15 +269,13 @@ async def test_a_changed_tool_makes_an_old_consent_void_and_is_asked_about_anew(
     settings = furnished(tmp_path, ONE, CHARGE)
     async with served(settings) as house:
         run, (approval,) = await paused(house)
-    own = tmp_path / "own_tools.py"
-    own.write_text(own.read_text().replace("Charge an account.", "Charge an account twice."))
+    change_tool(tmp_path)
     async with served(settings) as house:
         await house.decide(approval["id"], "approve")
-        while not (fresh := [each for each in await house.waiting(run) if each["id"] != approval["id"]]):
-            await asyncio.sleep(0.01)
+        fresh = await asked_anew(house, run, approval)
         assert not charged(house)
         await house.settled(run, "awaiting_approval")
-        await house.decide(fresh[0]["id"], "approve")
+        await house.decide(fresh["id"], "approve")
         await house.settled(run, "answered")
         assert charged(house) == ["a 1"]
 
@@ -274,15 +285,13 @@ async def test_what_a_person_changed_stays_changed_when_it_is_asked_about_anew(t
     settings = furnished(tmp_path, ONE, CHARGE)
     async with served(settings) as house:
         run, (approval,) = await paused(house)
-    own = tmp_path / "own_tools.py"
-    own.write_text(own.read_text().replace("Charge an account.", "Charge an account twice."))
+    change_tool(tmp_path)
     async with served(settings) as house:
         await house.decide(approval["id"], "edit", arguments={"account": "b", "amount": 2})
-        while not (fresh := [each for each in await house.waiting(run) if each["id"] != approval["id"]]):
-            await asyncio.sleep(0.01)
-        assert json.loads(fresh[0]["arguments"]) == {"account": "b", "amount": 2}
+        fresh = await asked_anew(house, run, approval)
+        assert json.loads(fresh["arguments"]) == {"account": "b", "amount": 2}
         await house.settled(run, "awaiting_approval")
-        await house.decide(fresh[0]["id"], "approve")
+        await house.decide(fresh["id"], "approve")
         await house.settled(run, "answered")
         assert charged(house) == ["b 2"]
         (finished,) = await house.of(run, "tool_finished")

@@ -93,13 +93,11 @@ def _decide_permission(state: RunState, policy: Policy, first: ToolCall) -> Acti
         return CloseCalls((first,), "rejected", "approval_expired" if isinstance(decision, Expired) else "denied")
     visible = [(call, permission(state, policy, call)) for call in state.open_calls if call.name not in state.hidden]
     wanted = tuple(
-        (call, asked) for call, asked in visible if asked.verdict == "ask" and _is_to_be_asked(state, policy, call, asked)
+        (call, asked)
+        for call, asked in visible
+        if asked.verdict == "ask" and (call.id not in state.held or _is_stale(state, policy, call, asked))
     )
     return RequestApprovals(wanted) if wanted else Await()
-
-
-def _is_to_be_asked(state: RunState, policy: Policy, call: ToolCall, permitted: Permission) -> bool:
-    return call.id not in state.held or _is_stale(state, policy, call, permitted)
 
 
 def _is_stale(state: RunState, policy: Policy, call: ToolCall, permitted: Permission) -> bool:

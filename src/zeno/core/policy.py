@@ -1,6 +1,6 @@
 """The policy of a run: what it may do by itself, what a person must permit, what it may not do at all. Pure."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from fnmatch import fnmatchcase
 from typing import Any, Literal
 
@@ -86,12 +86,14 @@ class Policy(Struct, frozen=True):
         `unknown_before`: the same was tried in this run, with unknown effect. `said` is what was said in this run so far.
         """
         arguments = spec.completed(arguments)
-        matching = {rule.verdict: rule for rule in reversed(self.rules) if rule.matches(spec.name, arguments)}
+        fitting = [rule for rule in self.rules if rule.matches(spec.name, arguments)]
+        matching = {rule.verdict: rule for rule in reversed(fitting)}
         if "deny" in matching:
             return Permission("deny", "denied_by_rule")
         if spec.asks:
             return Permission("ask", "question")
-        taken = self._taken_over(spec, arguments, said)
+        judged = {name for rule in fitting if rule.verdict == "allow" for name in rule.arguments}
+        taken = self._taken_over(spec, arguments, said, judged)
         if "ask" in matching:
             return Permission("ask", "rule", matching["ask"].approver, taken)
         if unknown_before:
@@ -104,18 +106,19 @@ class Policy(Struct, frozen=True):
             return Permission("allow")
         return Permission("ask", "danger")
 
-    def _taken_over(self, spec: ToolSpec, arguments: Mapping[str, Any], said: tuple[Message, ...]) -> Passage | None:
-        """What a call that reaches out took over from untrusted text, in an argument that no allowing rule speaks of."""
+    def _taken_over(
+        self, spec: ToolSpec, arguments: Mapping[str, Any], said: tuple[Message, ...], judged: Set[str]
+    ) -> Passage | None:
+        """What a call that reaches out took over from untrusted text, in an argument that no allowing rule has judged."""
         if not spec.reaches_out:
             return None
-        allowing = (rule for rule in self.rules if rule.verdict == "allow" and rule.matches(spec.name, arguments))
         return passage(
             arguments,
             spec,
             conversation=(*self.history, *said),
             instructions=self.instructions,
             tools=self.tools,
-            trusted={name for rule in allowing for name in rule.arguments},
+            trusted=judged,
         )
 
 

@@ -7,7 +7,7 @@ finds steering that names its target (an address, a link, an account), and prove
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
 from msgspec import Struct
@@ -58,14 +58,14 @@ def passage(
     conversation: Sequence[Message],
     instructions: str,
     tools: Mapping[str, ToolSpec],
-    trusted: Iterable[str] = (),
+    trusted: Set[str] = frozenset(),
 ) -> Passage | None:
     """The most telling passage that these arguments of a call were taken over from, if they were.
 
     `conversation` is all that was said, in its order, `instructions` the agent's, and `trusted` names the arguments that
     nobody needs to ask about. A tool that is no longer among `tools` counts as untrusted.
     """
-    pieces = [piece for piece in _pieces(arguments, spec) if piece[0] not in set(trusted)][:MOST_PIECES]
+    pieces = [piece for piece in _pieces(arguments, spec) if piece[0] not in trusted][:MOST_PIECES]
     if not pieces:
         return None
     own = _Text("", "", "\n".join((instructions, *_own(conversation, tools))))
